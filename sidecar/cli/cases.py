@@ -1,0 +1,107 @@
+"""Reading files of decided cases: CSV, TSV and JSON lines, plain or gzip."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from sidecar.errors import ImportFileError
+from sidecar.node import Case, Stored
+
+FORMATS = ("csv", "tsv", "jsonl")
+_SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+MAX_FIELD_CHARS = 10_000_000
+
+
+class CaseFile:
+    """A file of decided cases. Iterating gives the cases; rows without a text or label are kept in `rejected`."""
+
+    def __init__(self, path: Path, *, kind: str | None, text: str, label: str, id_column: str | None) -> None:
+        self.path = path
+        self.rejected: list[Stored] = []
+        self._columns = (text, label, id_column)
+        plain = path.with_suffix("") if path.suffix == ".gz" else path
+        self._kind = kind or _SUFFIXES.get(plain.suffix.lower(), "")
+        if self._kind not in FORMATS:
+            raise ImportFileError(f"{path}: unknown format; name it .csv, .tsv or .jsonl, or give --format")
+        try:
+            self._raw: BinaryIO = path.open("rb")
+        except OSError as error:
+            raise ImportFileError(f"{path} cannot be read: {error.strerror}") from error
+        self.size_bytes = path.stat().st_size
+
+    @property
+    def position_bytes(self) -> int:
+        """How far the file is read, in its own (packed) bytes."""
+        return self._raw.tell()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._raw.close()
+
+    def __iter__(self) -> Iterator[Case]:
+        try:
+            rows = self._json_rows() if self._kind == "jsonl" else self._table_rows()
+            for line, row in rows:
+                case = self._case(line, row)
+                if case is not None:
+                    yield case
+        except UnicodeDecodeError as error:
+            raise ImportFileError(f"{self.path} is not UTF-8 (byte {error.start}); convert it first") from error
+        except (OSError, EOFError, zlib.error) as error:
+            raise ImportFileError(f"{self.path} cannot be read: {error}") from error
+        except csv.Error as error:
+            raise ImportFileError(f"{self.path} is not valid {self._kind}: {error}") from error
+
+    def _lines(self) -> io.TextIOWrapper:
+        raw = gzip.GzipFile(fileobj=self._raw) if self.path.suffix == ".gz" else self._raw
+        return io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
+
+    def _table_rows(self) -> Iterator[tuple[int, dict[str, object]]]:
+        csv.field_size_limit(MAX_FIELD_CHARS)
+        delimiter = "\t" if self._kind == "tsv" else ","
+        reader = csv.DictReader(self._lines(), delimiter=delimiter, strict=True)
+        columns = reader.fieldnames or []
+        missing = [name for name in self._columns if name is not None and name not in columns]
+        if missing:
+            raise ImportFileError(
+                f"{self.path} has no column {', '.join(missing)}; its columns are {', '.join(columns) or 'none'}; "
+                "name yours with --text and --label"
+            )
+        for row in reader:
+            yield reader.line_num, dict(row)
+
+    def _json_rows(self) -> Iterator[tuple[int, dict[str, object]]]:
+        for number, line in enumerate(self._lines(), start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError:
+                self.rejected.append(Stored(number, "rejected", "not valid JSON"))
+                continue
+            if isinstance(row, dict):
+                yield number, row
+            else:
+                self.rejected.append(Stored(number, "rejected", "not a JSON object"))
+
+    def _case(self, line: int, row: dict[str, object]) -> Case | None:
+        text, label, id_column = self._columns
+        for name in (text, label):
+            value = row.get(name)
+            if isinstance(value, bool) or (name == label and isinstance(value, int)):
+                row[name] = str(value).lower()
+            elif not isinstance(value, str) or not value.strip():
+                self.rejected.append(Stored(line, "rejected", f"no {name}"))
+                return None
+        given = row.get(id_column) if id_column is not None else None
+        if id_column is not None and (given is None or not str(given).strip()):
+            self.rejected.append(Stored(line, "rejected", f"no {id_column}"))
+            return None
+        return Case(line, str(row[text]), str(row[label]), None if given is None else str(given))
