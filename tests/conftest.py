@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -40,3 +42,11 @@ def node(request: pytest.FixtureRequest, engines: Callable[[str], RunningNode]) 
 def opensearch(engines: Callable[[str], RunningNode]) -> RunningNode:
     """The session's OpenSearch node, for tests that need one node of any kind."""
     return engines("opensearch3")
+
+
+@pytest.fixture(scope="session")
+def tiny_model_dir() -> Path:
+    """A small trained model for the local head, kept in the repository (`tests/models/make_tiny_model.py` made it)."""
+    if missing := [name for name in ("torch", "transformers", "safetensors") if find_spec(name) is None]:
+        pytest.skip(f"{', '.join(missing)} not installed: pip install 'decide-sidecar[local]'")
+    return Path(__file__).parent / "models" / "tiny"
