@@ -12,10 +12,20 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
+from urllib.parse import SplitResult, urlsplit
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
+from pydantic_settings.exceptions import SettingsError as UnreadableVariable
 
 from sidecar.errors import SettingsError
 from sidecar.terms import IndexName, JsonObject, JsonValue, Scope
@@ -83,6 +93,13 @@ class Listen(Section):
     port: int = Field(9201, ge=0, le=65535, description="ES port; 0 = any free one")
     native_port: int | None = Field(None, ge=0, le=65535, description="native port; ES port + 1 when not set")
 
+    @field_validator("native_port")
+    @classmethod
+    def _has_a_port_above(cls, value: int | None, info: ValidationInfo) -> int | None:
+        if value is None and info.data.get("port") == 65535:
+            raise ValueError("must be set where listen.port = 65535, which leaves no port above it")
+        return value
+
 
 class Upstream(Section):
     """The node behind the sidecar."""
@@ -96,12 +113,20 @@ class Upstream(Section):
     @field_validator("url")
     @classmethod
     def _is_http_url(cls, value: str) -> str:
-        scheme, separator, rest = value.partition("://")
-        if not separator or scheme not in ("http", "https") or not rest.strip("/"):
-            raise ValueError("must look like http://host:port or https://host:port")
-        if "@" in rest:
+        parts = urlsplit(value)
+        if "@" in parts.netloc:
             raise ValueError("must not hold credentials; set upstream.username and upstream.password, or api_key")
+        is_address = parts.scheme in ("http", "https") and parts.hostname and _port_of(parts)
+        if not is_address or parts.query or parts.fragment:
+            raise ValueError("must look like http://host:port or https://host:port")
         return value.rstrip("/")
+
+
+def _port_of(parts: SplitResult) -> int | None:
+    try:
+        return parts.port
+    except ValueError:
+        return None
 
 
 class Limits(Section):
@@ -267,7 +292,11 @@ def _read_environment(environ: Mapping[str, str]) -> JsonObject:
     )
     source = EnvSettingsSource(Settings)
     source.env_vars = {name.lower(): value for name, value in renamed.items()}
-    return cast(JsonObject, source())
+    try:
+        return cast(JsonObject, source())
+    except UnreadableVariable as error:
+        sections = "".join(f"SIDECAR_{name.upper()} " for name in Settings.model_fields if f'"{name}"' in str(error))
+        raise SettingsError(f"environment variable {sections}is not valid JSON") from error
 
 
 def _nest(flat: Mapping[str, JsonValue]) -> JsonObject:
@@ -316,13 +345,23 @@ def _refuse_unknown(values: JsonObject, spell: Callable[[str], str] = str) -> No
     known = tuple(known_keys())
     for leaf in _leaves(values):
         if not _is_known(leaf, known):
-            close = difflib.get_close_matches(leaf, known, n=1, cutoff=0.5)
+            spelled = [_with_names_of(leaf, key) for key in known]
+            close = difflib.get_close_matches(leaf, spelled, n=1, cutoff=0.5)
             hint = (
                 f"; did you mean {spell(close[0])}?"
                 if close
                 else f"; known sections: {', '.join(Settings.model_fields)}"
             )
             raise SettingsError(f"unknown setting {spell(leaf)}{hint}")
+
+
+def _with_names_of(leaf: str, key: str) -> str:
+    """The known key with the user's own names at the places of `<name>` and `<id>`."""
+    parts = leaf.split(".")
+    pattern = key.split(".")
+    return ".".join(
+        parts[at] if part in ("<name>", "<id>") and at < len(parts) else part for at, part in enumerate(pattern)
+    )
 
 
 def _is_known(leaf: str, known: Iterable[str]) -> bool:

@@ -39,7 +39,10 @@ class Forwarder:
         self._session = aiohttp.ClientSession(
             auto_decompress=False,
             skip_auto_headers=("Accept", "Accept-Encoding", "User-Agent", "Content-Type"),
-            connector=aiohttp.TCPConnector(limit=0),
+            # A connection serves one request. After a head that is too long the node answers 400 and reads no more
+            # from that connection without closing it (measured, OpenSearch 3.8): in a pool it would hang another
+            # client's request.
+            connector=aiohttp.TCPConnector(limit=0, force_close=True),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._upstream.connect_timeout_s),
             cookie_jar=aiohttp.DummyCookieJar(),
             trust_env=False,
@@ -47,8 +50,8 @@ class Forwarder:
             max_field_size=MAX_HEAD_BYTES,
             max_headers=MAX_HEADERS,
         )
-        # aiohttp repeats GET, PUT and DELETE once when a reused connection breaks (aiohttp #7297); only the client may
-        # decide that, since the node may have done the work. There is no public switch.
+        # aiohttp sends GET, HEAD, PUT and DELETE once more when a connection breaks (aiohttp #7297); only the client
+        # may decide that, since the node may have done the work. There is no public switch.
         self._session._retry_connection = False
 
     async def close(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Callable
 from typing import Protocol
 
 from aiohttp import web
@@ -17,15 +16,35 @@ if sys.version_info >= (3, 14):
 else:
     from backports.zstd import ZstdDecompressor, ZstdError
 
-_JSON_TYPES = {"", "application/json", "application/vnd.elasticsearch+json", "application/x-ndjson", "text/json"}
+_JSON_TYPES = {
+    "",
+    "application/json",
+    "application/vnd.elasticsearch+json",
+    "application/vnd.elasticsearch+x-ndjson",
+    "application/x-ndjson",
+    "text/json",
+}
 CODINGS = ("identity", "gzip", "deflate", "zstd")
 
 
-class _Decoder(Protocol):
-    """Feeds on coded bytes and gives decoded ones, at most `max_length` at a time."""
+_BROKEN = (zlib.error, ZstdError, EOFError)
+
+
+class _Unpacker(Protocol):
+    """One gzip member, zlib stream or zstd frame: what `zlib.decompressobj` and `ZstdDecompressor` have in common."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether its end was seen."""
+        ...
+
+    @property
+    def unused_data(self) -> bytes:
+        """What followed its end."""
+        ...
 
     def decompress(self, data: bytes, max_length: int = ..., /) -> bytes:
-        """The next decoded bytes."""
+        """The next decoded bytes, at most `max_length`."""
         ...
 
 
@@ -37,7 +56,7 @@ async def read_body(request: web.BaseRequest, limits: Limits) -> bytes:
     Raises  UnsupportedMedia, TooLong, SchemaViolation for a body that its coding cannot hold
     """
     _check_media_type(request)
-    coding = request.headers.get("Content-Encoding", "identity").strip().lower()
+    coding = ", ".join(request.headers.getall("Content-Encoding", ("identity",))).strip().lower()
     if coding in ("", "identity"):
         return await _read_plain(request, limits.body_bytes)
     return await _read_coded(request, coding, limits.body_bytes)
@@ -63,44 +82,70 @@ async def _read_plain(request: web.BaseRequest, limit: int) -> bytes:
 
 
 async def _read_coded(request: web.BaseRequest, coding: str, limit: int) -> bytes:
-    decode = _decoder(coding)
+    body = _CodedBody(coding)
     out: list[bytes] = []
     size = 0
     async for chunk in request.content.iter_any():
         try:
-            decoded = decode(chunk, limit - size + 1)
-        except (zlib.error, ZstdError, EOFError) as error:
-            raise SchemaViolation((Problem(("body",), f"the body is not valid {coding}", "json_invalid"),)) from error
+            decoded = body.decode(chunk, limit - size + 1)
+        except _BROKEN as error:
+            raise _not_valid(coding) from error
         size += len(decoded)
         if size > limit:
             raise _too_long(limit, size)
         out.append(decoded)
+    if not body.is_whole:
+        raise _not_valid(coding)
     return b"".join(out)
 
 
-def _decoder(coding: str) -> Callable[[bytes, int], bytes]:
-    if coding in ("gzip", "x-gzip"):
-        return zlib.decompressobj(wbits=31).decompress
-    if coding == "deflate":
-        return _deflate()
-    if coding == "zstd":
-        zstd = ZstdDecompressor()
-        return lambda data, limit: b"" if zstd.eof else zstd.decompress(data, limit)
-    raise UnsupportedMedia(f"Content-Encoding [{coding}] is not read here; allowed: {', '.join(CODINGS)}")
+class _CodedBody:
+    """Decodes a body piece by piece. A body may hold several gzip members (RFC 1952 section 2.2) or zstd frames
+    (RFC 8878 section 3.1), which are one text."""
+
+    def __init__(self, coding: str) -> None:
+        if coding not in ("gzip", "x-gzip", "deflate", "zstd"):
+            raise UnsupportedMedia(f"Content-Encoding [{coding}] is not read here; allowed: {', '.join(CODINGS)}")
+        self._coding = coding
+        self._unpacker: _Unpacker | None = None
+        self._head = b""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether what was fed ends where the coding says."""
+        return self._unpacker is not None and self._unpacker.eof and not self._head
+
+    def decode(self, data: bytes, max_length: int) -> bytes:
+        """The next decoded bytes, at most `max_length`; raises one of `_BROKEN`."""
+        out: list[bytes] = []
+        data = self._head + data
+        self._head = b""
+        while data and max_length > 0:
+            if self._unpacker is None or self._unpacker.eof:
+                if len(data) < 2:  # a deflate body shows its form in two bytes
+                    self._head = data
+                    break
+                self._unpacker = self._next(data)
+            decoded = self._unpacker.decompress(data, max_length)
+            out.append(decoded)
+            max_length -= len(decoded)
+            data = self._unpacker.unused_data if self._unpacker.eof else b""
+        return b"".join(out)
+
+    def _next(self, data: bytes) -> _Unpacker:
+        if self._coding == "zstd":
+            return ZstdDecompressor()
+        if self._coding != "deflate":
+            return zlib.decompressobj(wbits=31)
+        if self._unpacker is not None:
+            raise EOFError("a deflate body is one stream")
+        # RFC 9110 section 8.4.1.2 means the zlib format; some senders leave its wrapper out.
+        wrapped = (data[0] << 8 | data[1]) % 31 == 0 and data[0] & 15 == 8
+        return zlib.decompressobj(wbits=15 if wrapped else -15)
 
 
-def _deflate() -> Callable[[bytes, int], bytes]:
-    """RFC 9110 section 8.4.1.2 means the zlib format; some senders leave its wrapper out."""
-    inflater: zlib._Decompress | None = None
-
-    def decode(data: bytes, limit: int) -> bytes:
-        nonlocal inflater
-        if inflater is None:
-            wrapped = len(data) > 1 and (data[0] << 8 | data[1]) % 31 == 0 and data[0] & 15 == 8
-            inflater = zlib.decompressobj(wbits=15 if wrapped else -15)
-        return inflater.decompress(data, limit)
-
-    return decode
+def _not_valid(coding: str) -> SchemaViolation:
+    return SchemaViolation((Problem(("body",), f"the body is not valid {coding}", "json_invalid"),))
 
 
 def _too_long(limit: int, actual: int) -> TooLong:
