@@ -10,11 +10,12 @@ from sidecar import __version__
 from sidecar.cli.config import config
 from sidecar.cli.decide import decide
 from sidecar.cli.demo import demo
+from sidecar.cli.head import head
 from sidecar.cli.import_ import import_
 from sidecar.cli.key import key
 from sidecar.cli.node import node
 from sidecar.cli.serve import serve
-from sidecar.errors import SettingsError, SidecarError
+from sidecar.errors import IllegalArgument, SettingsError, SidecarError
 
 USAGE, FAILURE = 2, 1
 
@@ -25,7 +26,7 @@ def cli() -> None:
     """Answer typed questions by a vote of the decided cases in your Elasticsearch or OpenSearch."""
 
 
-for command in (serve, import_, decide, demo, node, config, key):
+for command in (serve, import_, decide, demo, node, config, key, head):
     cli.add_command(command)
 
 
@@ -40,7 +41,7 @@ def main() -> None:
         sys.exit(leave.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
-    except SettingsError as error:
+    except (SettingsError, IllegalArgument) as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(USAGE)
     except SidecarError as error:

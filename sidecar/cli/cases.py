@@ -9,7 +9,7 @@ import json
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from sidecar.errors import ImportFileError
 from sidecar.node import Case, Stored
@@ -17,6 +17,7 @@ from sidecar.node import Case, Stored
 FORMATS = ("csv", "tsv", "jsonl")
 _SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
 MAX_FIELD_CHARS = 10_000_000
+MAX_ID_BYTES = 512  # of every Elasticsearch and OpenSearch
 
 
 class CaseFile:
@@ -26,7 +27,8 @@ class CaseFile:
         self.path = path
         self.rejected: list[Stored] = []
         self._columns = (text, label, id_column)
-        plain = path.with_suffix("") if path.suffix == ".gz" else path
+        self._is_packed = path.suffix.lower() == ".gz"
+        plain = path.with_suffix("") if self._is_packed else path
         self._kind = kind or _SUFFIXES.get(plain.suffix.lower(), "")
         if self._kind not in FORMATS:
             raise ImportFileError(f"{path}: unknown format; name it .csv, .tsv or .jsonl, or give --format")
@@ -39,7 +41,7 @@ class CaseFile:
     @property
     def position_bytes(self) -> int:
         """How far the file is read, in its own (packed) bytes."""
-        return self._raw.tell()
+        return self.size_bytes if self._raw.closed else self._raw.tell()
 
     def close(self) -> None:
         """Let go of the file."""
@@ -53,15 +55,28 @@ class CaseFile:
                 if case is not None:
                     yield case
         except UnicodeDecodeError as error:
-            raise ImportFileError(f"{self.path} is not UTF-8 (byte {error.start}); convert it first") from error
+            raise ImportFileError(f"{self.path} is not UTF-8 in line {self._bad_line()}; convert it first") from error
         except (OSError, EOFError, zlib.error) as error:
             raise ImportFileError(f"{self.path} cannot be read: {error}") from error
         except csv.Error as error:
             raise ImportFileError(f"{self.path} is not valid {self._kind}: {error}") from error
 
-    def _lines(self) -> io.TextIOWrapper:
-        raw = gzip.GzipFile(fileobj=self._raw) if self.path.suffix == ".gz" else self._raw
-        return io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
+    def _lines(self) -> Iterator[str]:
+        with self._unpacked(self._raw) as binary, io.TextIOWrapper(binary, encoding="utf-8-sig", newline="") as text:
+            yield from text
+
+    def _unpacked(self, raw: BinaryIO) -> BinaryIO:
+        return cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if self._is_packed else raw
+
+    def _bad_line(self) -> int:
+        """The first line that is not UTF-8; a decoder says only where in its buffer it stopped."""
+        with self.path.open("rb") as raw, self._unpacked(raw) as binary:
+            for number, line in enumerate(binary, start=1):
+                try:
+                    line.decode()
+                except UnicodeDecodeError:
+                    return number
+        return 0
 
     def _table_rows(self) -> Iterator[tuple[int, dict[str, object]]]:
         csv.field_size_limit(MAX_FIELD_CHARS)
@@ -83,7 +98,7 @@ class CaseFile:
                 continue
             try:
                 row = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 self.rejected.append(Stored(number, "rejected", "not valid JSON"))
                 continue
             if isinstance(row, dict):
@@ -93,15 +108,25 @@ class CaseFile:
 
     def _case(self, line: int, row: dict[str, object]) -> Case | None:
         text, label, id_column = self._columns
-        for name in (text, label):
-            value = row.get(name)
-            if isinstance(value, bool) or (name == label and isinstance(value, int)):
-                row[name] = str(value).lower()
-            elif not isinstance(value, str) or not value.strip():
-                self.rejected.append(Stored(line, "rejected", f"no {name}"))
+        if isinstance(row.get(label), bool | int):
+            row[label] = str(row[label]).lower()
+        for name in filter(None, self._columns):
+            fault = _fault(row.get(name), is_id=name == id_column)
+            if fault is not None:
+                self.rejected.append(Stored(line, "rejected", f"{fault} {name}"))
                 return None
-        given = row.get(id_column) if id_column is not None else None
-        if id_column is not None and (given is None or not str(given).strip()):
-            self.rejected.append(Stored(line, "rejected", f"no {id_column}"))
-            return None
-        return Case(line, str(row[text]), str(row[label]), None if given is None else str(given))
+        return Case(line, str(row[text]), str(row[label]), None if id_column is None else str(row[id_column]))
+
+
+def _fault(value: object, *, is_id: bool) -> str | None:
+    """What is wrong with a value, None where it can be stored."""
+    if is_id and isinstance(value, int) and not isinstance(value, bool):
+        return None
+    if not isinstance(value, str) or not value.strip():
+        return "no"
+    try:
+        size = len(value.encode())
+    except UnicodeEncodeError:
+        return "no valid Unicode in"
+    # One id that is too long makes the node refuse the whole batch.
+    return f"more than {MAX_ID_BYTES} bytes in" if is_id and size > MAX_ID_BYTES else None

@@ -8,9 +8,6 @@ from typing import Any
 
 import click
 from pydantic import BaseModel
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from sidecar.cli.options import FLAGS, settings_options
 from sidecar.settings import Loaded, is_secret
@@ -27,12 +24,9 @@ def config(loaded: Loaded, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([{"key": key, "value": value, "origin": origin} for key, value, origin in rows]))
         return
-    table = Table(box=None, padding=(0, 3, 0, 0))
-    for title in ("setting", "value", "origin"):
-        table.add_column(title, overflow="fold")
+    widths = [max(len(row[column]) for row in rows) for column in (0, 2)]
     for key, value, origin in rows:
-        table.add_row(Text(key), Text(json.dumps(value, ensure_ascii=False)), Text(origin))
-    Console().print(table)
+        click.echo(f"{key:<{widths[0]}}  {origin:<{widths[1]}}  {json.dumps(value, ensure_ascii=False)}")
 
 
 def _flatten(value: BaseModel | Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:

@@ -19,6 +19,7 @@ from sidecar.node import HistoryReader, LabelReader, connect, own_identity
 from sidecar.settings import Loaded, Settings
 
 SHOWN_TEXT_CHARS = 100
+PIPED_COLUMNS = 200  # where no terminal says how wide it is
 
 
 @click.command()
@@ -36,7 +37,7 @@ def decide(loaded: Loaded, text: str, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(orjson.dumps(render_decide(decision), option=orjson.OPT_INDENT_2).decode() + "\n")
     else:
-        print_decision(Console(), decision)
+        print_decision(Console(width=None if sys.stdout.isatty() else PIPED_COLUMNS), decision)
 
 
 async def _decide(settings: Settings, request: DecideRequest) -> Decision:
@@ -58,12 +59,13 @@ def print_decision(console: Console, decision: Decision) -> None:
     console.print(verdict)
     if decision.abstain:
         console.print(Text(f"abstains: {decision.reason}", style="yellow"))
-    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
-    table.add_column("weight", justify="right")
-    table.add_column("label")
-    table.add_column("by")
-    table.add_column("id", overflow="fold")
-    table.add_column("text", overflow="ellipsis", no_wrap=True)
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, expand=True)
+    table.add_column("weight", justify="right", no_wrap=True)
+    table.add_column("label", no_wrap=True)
+    table.add_column("by", no_wrap=True)
+    table.add_column("id", no_wrap=True)
+    # The text takes what is left and is cut there; a label never is.
+    table.add_column("text", overflow="ellipsis", no_wrap=True, ratio=1)
     for neighbour in decision.neighbours:
         table.add_row(
             f"{neighbour.weight:.3f}",

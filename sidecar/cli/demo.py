@@ -19,8 +19,8 @@ from rich.text import Text
 from sidecar.app import Sidecar
 from sidecar.cli.cases import CaseFile
 from sidecar.cli.options import settings_options
-from sidecar.cli.progress import download_progress
-from sidecar.engine import DEFAULT, RunningNode, running_node
+from sidecar.cli.progress import download_bar
+from sidecar.engine import DEFAULT, DISTRIBUTIONS, RunningNode, running_node
 from sidecar.errors import SidecarError
 from sidecar.node import connect, own_identity, prepare_index, refresh, store_cases
 from sidecar.settings import Loaded, Settings, Upstream
@@ -52,9 +52,9 @@ def demo(loaded: Loaded, once: bool) -> None:
     Keeps running until Ctrl-C, so that you can try more.
     """
     console = Console()
-    console.print(f"Starting {DEFAULT} (the first start downloads it) …", highlight=False)
+    console.print(f"Starting {DISTRIBUTIONS[DEFAULT].title} (the first start downloads it) …", highlight=False)
     with (
-        download_progress(Console(stderr=True)) as on_progress,
+        download_bar(DISTRIBUTIONS[DEFAULT].title) as on_progress,
         running_node(DEFAULT, loaded.settings.engine, on_progress=on_progress) as node,
     ):
         console.print(Text(f"✓ node {node.version} on {node.url}", style="green"))

@@ -56,6 +56,7 @@ async def _load(settings: Settings, cases: CaseFile) -> Counter[str]:
     console = Console(stderr=True)
     outcomes: Counter[str] = Counter()
     rejected: list[Stored] = []
+    state = None
     try:
         state = await prepare_index(client, scope, own)
         console.print(f"index [{scope.index}] {_INDEX_STATES[state]}", highlight=False, markup=False)
@@ -68,12 +69,13 @@ async def _load(settings: Settings, cases: CaseFile) -> Counter[str]:
                 progress.update(task, completed=cases.position_bytes)
         total = await refresh(client, scope, own)
     except (SidecarError, asyncio.CancelledError):
-        kept = outcomes["created"] + outcomes["present"]
-        console.print(
-            f"stopped: {kept} cases are in [{scope.index}]; run the same command again to continue",
-            highlight=False,
-            markup=False,
-        )
+        if state is not None:
+            kept = outcomes["created"] + outcomes["present"]
+            console.print(
+                f"stopped: {kept} cases are in [{scope.index}]; run the same command again to continue",
+                highlight=False,
+                markup=False,
+            )
         raise
     finally:
         await client.close()

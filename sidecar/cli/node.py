@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 from sidecar.cli.options import settings_options
+from sidecar.cli.progress import download_bar
 from sidecar.engine.background import BackgroundNode, background_nodes, start_background, stop_background
 from sidecar.engine.distribution import DEFAULT, DISTRIBUTIONS
-from sidecar.engine.download import OnProgress
 from sidecar.settings import Loaded
 
 NONE_RUNS = 3
@@ -38,7 +34,7 @@ def node() -> None:
 @settings_options()
 def start(loaded: Loaded, name: str, port: int | None, heap: str) -> None:
     """Start a node in the background, or say where it runs already."""
-    with progress_bar(DISTRIBUTIONS[name].title) as on_progress:
+    with download_bar(DISTRIBUTIONS[name].title) as on_progress:
         settings = loaded.settings.engine
         running, is_new = start_background(name, settings, port=port, heap=heap, on_progress=on_progress)
     click.echo(f"{running.title} {'runs' if is_new else 'is already running'} at {running.url}")
@@ -75,41 +71,3 @@ def status(loaded: Loaded) -> None:
 def _describe(running: BackgroundNode) -> str:
     lines = {"name": running.name, "pid": str(running.pid), "folder": running.folder}
     return "\n".join(f"  {key:<7} {value}" for key, value in lines.items())
-
-
-@contextmanager
-def progress_bar(title: str) -> Iterator[OnProgress]:
-    """A bar on standard error for a download; nothing is shown until bytes arrive.
-
-    Where standard error is no terminal one line says what is being downloaded.
-    """
-    console = Console(stderr=True)
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(binary_units=True),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-    )
-    task = bar.add_task(f"Downloading {title}", total=None, visible=False)
-    announced = False
-
-    def on_progress(received: int, total: int) -> None:
-        nonlocal announced
-        if not announced:
-            announced = True
-            if console.is_terminal:
-                bar.start()
-            else:
-                click.echo(f"downloading {title}, {total / 2**20:.0f} MiB", err=True)
-        bar.update(task, completed=received, total=total or None, visible=True)
-        if received == total and bar.live.is_started:
-            bar.stop()
-
-    try:
-        yield on_progress
-    finally:
-        if bar.live.is_started:  # stopping one that never started prints an empty line
-            bar.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 
 import click
@@ -41,12 +42,16 @@ async def _serve(loaded: Loaded) -> None:
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, stop.set)
     sidecar = Sidecar(loaded.settings)
-    await sidecar.start()
     try:
+        await sidecar.start()
         click.echo(f"ES port      {sidecar.es_url}  (node: {loaded.settings.upstream.url})", err=True)
         click.echo(f"native port  {sidecar.native_url}", err=True)
         if loaded.settings.default() is None and not loaded.settings.histories:
             click.echo("no history is configured; /_decide needs an index, or start with --index NAME", err=True)
+        # What is alive now lives until the end: keep the collector from walking it again and again. The thresholds
+        # follow: a request's garbage is freed by reference counts, and large bodies would trigger full collections.
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 50)
         await stop.wait()
     finally:
         await sidecar.stop()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import xxhash
 from elastic_transport import TransportError
-from elasticsearch import ApiError, AsyncElasticsearch
+from elasticsearch import ApiError, AsyncElasticsearch, BadRequestError
 from elasticsearch.helpers import async_streaming_bulk
 
 from sidecar.errors import HistoryIndexError, IndexMissing
@@ -72,22 +73,17 @@ async def prepare_index(client: AsyncElasticsearch, scope: Scope, identity: Iden
     Raises  HistoryIndexError where a field has a type that cannot vote, and the errors of `upstream_errors`
     """
     calls = client.options(headers=identity.headers())
-    mapping = history_mapping(scope.text_field, scope.label_field)
     try:
         facts = await fetch_mapping(client, scope, identity)
         check_mapping(scope, facts, holds_documents=False)
         _check_label(scope, facts)
         if facts.text is not None and facts.label is not None:
             return "present"
-        await calls.perform_request(
-            "PUT",
-            index_path(scope.index) + "/_mapping",
-            body={"properties": _only_missing(mapping, scope, facts)},
-            headers={"accept": "application/json", "content-type": "application/json"},
-        )
+        await _add_fields(calls, scope, _missing_fields(scope, facts))
         return "extended"
     except IndexMissing:
         settings: dict[str, Any] = {"number_of_shards": 1}
+        mapping = history_mapping(scope.text_field, scope.label_field)
         try:
             await calls.indices.create(index=scope.index, settings=settings, mappings=mapping)
         except (ApiError, TransportError) as error:
@@ -95,6 +91,22 @@ async def prepare_index(client: AsyncElasticsearch, scope: Scope, identity: Iden
         return "created"
     except (ApiError, TransportError) as error:
         raise translate(error, scope.index) from error
+
+
+async def _add_fields(calls: AsyncElasticsearch, scope: Scope, properties: JsonObject) -> None:
+    try:
+        await calls.perform_request(
+            "PUT",
+            index_path(scope.index) + "/_mapping",
+            body={"properties": properties},
+            headers={"accept": "application/json", "content-type": "application/json"},
+        )
+    except BadRequestError as error:
+        # `_field_caps` does not tell of objects: a field that looks missing may be one.
+        raise HistoryIndexError(
+            f"history index [{scope.index}] cannot vote: its mapping leaves no room for text in [{scope.text_field}] "
+            f"and labels in [{scope.label_field}]; an object may have one of these names: choose others"
+        ) from error
 
 
 def _check_label(scope: Scope, facts: MappingFacts) -> None:
@@ -107,16 +119,13 @@ def _check_label(scope: Scope, facts: MappingFacts) -> None:
         )
 
 
-def _only_missing(mapping: JsonObject, scope: Scope, facts: MappingFacts) -> JsonObject:
-    present = {
-        path.partition(".")[0]
-        for path, known in ((scope.text_field, facts.text), (scope.label_field, facts.label))
-        if known is not None
-    }
-    wanted = {scope.text_field.partition(".")[0], scope.label_field.partition(".")[0]} - present
-    properties = mapping["properties"]
-    assert isinstance(properties, dict)
-    return {name: properties[name] for name in sorted(wanted)}
+def _missing_fields(scope: Scope, facts: MappingFacts) -> JsonObject:
+    """Properties of the fields that are not mapped yet, and of no other: a node refuses to change one that is."""
+    properties: JsonObject = {}
+    for path, kind, known in ((scope.text_field, "text", facts.text), (scope.label_field, "keyword", facts.label)):
+        if known is None:
+            _set_property(properties, path.split("."), kind)
+    return properties
 
 
 def case_ids(cases: Iterable[Case]) -> Iterator[tuple[str, Case]]:
@@ -139,22 +148,21 @@ def case_ids(cases: Iterable[Case]) -> Iterator[tuple[str, Case]]:
 async def store_cases(
     client: AsyncElasticsearch, scope: Scope, identity: Identity, cases: Iterable[Case]
 ) -> AsyncIterator[Stored]:
-    """Write cases in batches, never over an existing document; yields what became of each, in order.
+    """Write cases in batches, never over an existing document; yields what became of each.
 
     Raises  the errors of `upstream_errors` when the node goes away; everything yielded before is stored
     """
-    lines: list[int] = []
+    lines: dict[str, deque[int]] = {}  # by id: the node's refusals for want of room are sent again, out of order
 
     def actions() -> Iterator[dict[str, Any]]:
         for document_id, case in case_ids(cases):
-            lines.append(case.line)
+            lines.setdefault(document_id, deque()).append(case.line)
             source: JsonObject = {}
-            _assign(source, scope.text_field, case.text)
-            _assign(source, scope.label_field, case.label)
+            assign(source, scope.text_field, case.text)
+            assign(source, scope.label_field, case.label)
             yield {"_op_type": "create", "_index": scope.index, "_id": document_id, "_source": source}
 
     calls = client.options(headers=identity.headers(), request_timeout=120)
-    position = 0
     try:
         async for done, result in async_streaming_bulk(
             calls,
@@ -167,8 +175,11 @@ async def store_cases(
             initial_backoff=1,
             max_backoff=30,
         ):
-            yield _stored(lines[position], done, result["create"])
-            position += 1
+            written = result["create"]
+            waiting = lines[written["_id"]]
+            yield _stored(waiting.popleft(), done, written)
+            if not waiting:
+                del lines[written["_id"]]
     except (ApiError, TransportError) as error:
         raise translate(error, scope.index) from error
 
@@ -183,7 +194,8 @@ def _stored(line: int, done: bool, result: dict[str, Any]) -> Stored:
     return Stored(line, "rejected", f"the node refused it: {reason} (status {result.get('status')})")
 
 
-def _assign(source: JsonObject, path: str, value: str) -> None:
+def assign(source: JsonObject, path: str, value: str) -> None:
+    """Set the value at a dotted path, making the objects on the way."""
     *parents, last = path.split(".")
     for parent in parents:
         nested = source.setdefault(parent, {})
