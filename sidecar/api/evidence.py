@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, TypeAlias
 
 from sidecar.api.numbers import rounded, share
-from sidecar.terms import DocumentId, JsonObject, Neighbour, QuestionId, References, Tier
+from sidecar.terms import DocumentId, JsonObject, JsonValue, Neighbour, QuestionId, References, Tier
 
 
 class Omit(Enum):
@@ -53,6 +53,23 @@ class Marks:
     escalation: Escalation | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two votes of a comparison.
+
+    share      the positive label's, as it went into the answer
+    label      the vote's own winner
+    neighbours None unless the request wants the full evidence
+    """
+
+    share: float
+    label: str | None
+    found: int
+    voted: int
+    unusable: int
+    neighbours: tuple[Neighbour, ...] | None = None
+
+
 NO_REFERENCES = References()
 NO_MARKS = Marks()
 
@@ -63,6 +80,7 @@ class Evidence:
 
     p_raw, p_cal  the noul's; `p_cal` is null where calibration is configured but has no number
     calibration   why `p_cal` or `confidence_cal` is null, as `{"reason": …}`
+    comparative   the first- and the second-named side of a comparison; the counts above are then the first's
     neighbours    None unless the request wants the full evidence
     """
 
@@ -82,6 +100,7 @@ class Evidence:
     model: str | None = None
     hypotheses: tuple[str, ...] | None = None
     premise_cut: PremiseCut | None = None
+    comparative: tuple[Side, Side] | None = None
     neighbours: tuple[Neighbour, ...] | None = None
 
 
@@ -138,9 +157,24 @@ def render_evidence(evidence: Evidence) -> JsonObject:
         body["hypotheses"] = list(e.hypotheses)
     if e.premise_cut is not None:
         body["premise_cut"] = {"used": e.premise_cut.used, "given": e.premise_cut.given}
+    if e.comparative is not None:
+        first, second = e.comparative
+        body["comparative"] = {"first": _render_side(first), "second": _render_side(second)}
     if e.neighbours is not None:
-        body["neighbours"] = [render_neighbour_short(neighbour) for neighbour in e.neighbours]
+        body["neighbours"] = _render_neighbours(e.neighbours)
     return body
+
+
+def _render_side(side: Side) -> JsonObject:
+    body: JsonObject = {"share": share(side.share), "label": side.label}
+    body |= {"found": side.found, "voted": side.voted, "unusable": side.unusable}
+    if side.neighbours is not None:
+        body["neighbours"] = _render_neighbours(side.neighbours)
+    return body
+
+
+def _render_neighbours(neighbours: Iterable[Neighbour]) -> list[JsonValue]:
+    return [render_neighbour_short(neighbour) for neighbour in neighbours]
 
 
 def render_decisions(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sidecar.api import OMIT, Evidence, Omittable
+from sidecar.api import OMIT, Evidence, Marks, Omittable, Side
 from sidecar.decide.outcome import Answered, Outcome, Silent
 from sidecar.decide.plan import Plan, build_searches
 from sidecar.decide.sources import HitSource, LabelSource
@@ -24,6 +24,9 @@ from sidecar.payload import ComparativeText, VoteText
 from sidecar.settings import History
 from sidecar.terms import ChoiceQuestion, NoulQuestion, QuestionId, References, ScoreQuestion, Tier
 from sidecar.vote import MAX_TOKENS, count_tokens, labels_seen, noul_probability, read_levels
+
+SHOWN_REASONS = 5
+NOTHING_FOUND = "no labelled neighbour (found 0,"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,16 @@ class HistoryTier:
         """Raise HistoryIndexError where a mapping that can never vote is the reason of the silence."""
         for scope in dict.fromkeys(one.plan.scope for one in silent):
             await self._labels.diagnose(scope, identity)
+
+    async def tell_terms(self, silent: Sequence[Silent], identity: Identity) -> list[Silent]:
+        """Say of the first questions, which the refusal spells out, where a text has no searchable term."""
+        told = list(silent)
+        for place, one in enumerate(silent[:SHOWN_REASONS]):
+            if one.reason.startswith(NOTHING_FOUND):
+                texts = (text.text for text in one.plan.texts)
+                if not all([await self._labels.has_terms(one.plan.scope, text, identity) for text in texts]):
+                    told[place] = replace(one, reason=f"{one.reason}; the text has no searchable term")
+        return told
 
     async def _answer_one(
         self, plan: Plan, found: Sequence[Retrieved], history: History, identity: Identity, full: bool
@@ -127,7 +140,7 @@ class HistoryTier:
                 return silence
             sides.append(held)
         shares = [answer_noul(held, plan.positive, history.escalate_below).noul for held in sides]
-        evidence = _evidence(sides[0], sides[0].vote.winner, plan.texts[0], full)
+        evidence = _comparison(sides, shares, plan.texts, full)
         return Answered(plan, compare_sides(*shares), evidence, compared=1.0, settled=True)
 
     async def _silence(self, held: Held, plan: Plan, identity: Identity) -> Silent | None:
@@ -172,6 +185,39 @@ def _evidence(held: Held, label: str | None, text: VoteText, full: bool, *, p_ra
         p_raw=p_raw,
         neighbours=held.vote.neighbours if full else None,
     )
+
+
+def _comparison(sides: Sequence[Held], shares: Sequence[float], texts: Sequence[VoteText], full: bool) -> Evidence:
+    """The first side's evidence, with both sides' votes; a mark of either is a mark of the comparison."""
+    first, second = (
+        Side(
+            share=share,
+            label=held.vote.winner,
+            found=held.vote.found,
+            voted=held.vote.voted,
+            unusable=held.vote.unusable,
+            neighbours=held.vote.neighbours if full else None,
+        )
+        for held, share in zip(sides, shares, strict=True)
+    )
+    one, other = (held.marks(truncated=text.truncated) for held, text in zip(sides, texts, strict=True))
+    marks = Marks(
+        corrected_by=one.corrected_by or other.corrected_by,
+        truncated=one.truncated or other.truncated,
+        terms_cut=one.terms_cut or other.terms_cut,
+        ties_cut=one.ties_cut or other.ties_cut,
+        lookup_cut=one.lookup_cut or other.lookup_cut,
+    )
+    evidence = _evidence(sides[0], sides[0].vote.winner, texts[0], False)
+    return replace(evidence, references=_both(texts), marks=marks, comparative=(first, second))
+
+
+def _both(texts: Sequence[VoteText]) -> References:
+    """The references of both sides, each once."""
+    read = [text.references or References() for text in texts]
+    used = dict.fromkeys(path for one in read for path in one.used)
+    skipped = dict.fromkeys(path for one in read for path in one.skipped)
+    return References(tuple(used), tuple(skipped), read[0].ignored)
 
 
 def no_neighbour(held: Held) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sidecar.api import Answer, Escalation, Evidence, SystemOneRequest
-from sidecar.decide.history import HistoryTier, Votes, input_tokens
+from sidecar.decide.history import SHOWN_REASONS, HistoryTier, Votes, input_tokens
 from sidecar.decide.local import LocalTier, with_history_counts
 from sidecar.decide.outcome import Answered, Outcome, Silent
 from sidecar.decide.plan import Plan, plan_questions
@@ -16,8 +16,6 @@ from sidecar.node import Identity
 from sidecar.settings import History, Settings
 from sidecar.terms import QuestionId, ScoreQuestion
 from sidecar.vote import MAX_TOKENS, count_tokens
-
-SHOWN_REASONS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ class SystemOneDecider:
         if silent and history is not None:
             await self._history.diagnose(silent, identity)
         if silent and self._local is None:
-            raise _no_support(silent, settings)
+            raise _no_support(await self._history.tell_terms(silent, identity), settings)
         answered = await self._climb(plans, votes.outcomes, settings)
         return SystemOneResult(
             answers={name: answer for name, (answer, _) in answered.items()},

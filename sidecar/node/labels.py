@@ -13,14 +13,15 @@ from elasticsearch import ApiError, AsyncElasticsearch
 
 from sidecar.node.client import Identity, index_path
 from sidecar.node.mapping import MappingFacts, check_mapping, fetch_mapping
-from sidecar.node.upstream_errors import check_complete, translate
+from sidecar.node.upstream_errors import check_complete, is_source_disabled, refusal, translate
 from sidecar.terms import JsonObject, JsonValue, Scope
-from sidecar.vote import SOURCE_FIELD, read_hit
+from sidecar.vote import SOURCE_FIELD, read_hit, read_label
 
 CACHE_SECONDS = 60.0
 CACHE_ENTRIES = 512
 MAX_LABELS = 256
 _CANDIDATES = 100
+_MATCHED = 2.0
 
 Value = TypeVar("Value")
 
@@ -68,22 +69,22 @@ class LabelReader:
         facts = await self._mapping(scope, identity)
         if facts.label is None:
             return False
-        countable = facts.countable_label is not None
-        query: JsonValue = {
-            "match": {facts.countable_label or scope.label_field: {"query": label, "operator": "and", "lenient": True}}
-        }
+        field = facts.countable_label or scope.label_field
+        matched: JsonValue = {"match": {field: {"query": label, "operator": "and", "lenient": True}}}
+        # A label longer than `ignore_above` is in no term of that field: those documents come last, and are read.
+        others: list[JsonValue] = [{"term": {"_ignored": field}}]
+        if field != scope.label_field:
+            others.append({"match": {scope.label_field: {"query": label, "operator": "and", "lenient": True}}})
+        clauses: list[JsonValue] = [_constant(matched, _MATCHED), *(_constant(other, 1.0) for other in others)]
+        query: JsonObject = {"dis_max": {"queries": clauses}}
         hits = (await self._search(scope, identity, query, size=_CANDIDATES))["hits"]["hits"]
         # An analysed field finds labels that only look alike, and a number field rounds: the document itself tells.
         known = any(read_hit(raw, scope).label == label for raw in hits) or (
-            countable and self._sourceless(hits, scope)
+            facts.countable_label is not None and _is_unread_match(hits, scope)
         )
         if known:
             self._present.put(key, True)
         return known
-
-    @staticmethod
-    def _sourceless(hits: list[dict[str, Any]], scope: Scope) -> bool:
-        return bool(hits) and all(read_hit(raw, scope).raw_label is None for raw in hits)
 
     async def labels(self, scope: Scope, identity: Identity) -> frozenset[str] | None:
         """All labels of the scope, None where they cannot be counted natively or are more than `MAX_LABELS`."""
@@ -104,12 +105,17 @@ class LabelReader:
         facts = await self._mapping(scope, identity)
         if facts.countable_label is None:
             return None
-        aggregation: JsonObject = {"labels": {"terms": {"field": facts.countable_label, "size": MAX_LABELS + 1}}}
+        aggregation: JsonObject = {
+            "labels": {"terms": {"field": facts.countable_label, "size": MAX_LABELS + 1}},
+            "ignored": {"filter": {"term": {"_ignored": facts.countable_label}}},
+        }
         answer = await self._search(scope, identity, query, size=0, aggregations=aggregation)
         buckets = answer["aggregations"]["labels"]["buckets"]
-        if len(buckets) > MAX_LABELS:
+        if len(buckets) > MAX_LABELS or answer["aggregations"]["ignored"]["doc_count"]:
             return None
-        found = frozenset(str(bucket.get("key_as_string", bucket["key"])) for bucket in buckets)
+        # Of a number field the key is the label (1.0 is `1`), of a boolean one its text form.
+        labels = [read_label(bucket.get("key_as_string", bucket["key"])) for bucket in buckets]
+        found = frozenset(str(label) for label in labels if label is not None)
         self._labels.put(key, found)
         return found
 
@@ -147,15 +153,25 @@ class LabelReader:
         size: int,
         aggregations: JsonObject | None = None,
     ) -> dict[str, Any]:
-        filters = [query] if scope.filter is None else [query, orjson.loads(scope.filter)]
+        filters = [] if scope.filter is None else [orjson.loads(scope.filter)]
         body: JsonObject = {
-            "query": {"bool": {"filter": filters}},
+            "query": {"bool": {"must": [query], "filter": filters}},
             "size": size,
             "track_total_hits": False,
-            "_source": [scope.label_field],
+            "_source": [scope.label_field] if size else False,
         }
         if aggregations is not None:
             body["aggs"] = aggregations
+        answer = await self._send(scope, identity, body)
+        if is_source_disabled(answer.get("error") or answer.get("_shards")):
+            answer = await self._send(scope, identity, body | {"_source": False})
+        if "error" in answer:
+            raise refusal(int(answer["status"]), answer, scope.index)
+        check_complete(scope.index, answer)
+        return answer
+
+    async def _send(self, scope: Scope, identity: Identity, body: JsonObject) -> dict[str, Any]:
+        """One search; a 400 is an answer, all else is translated."""
         try:
             answer = await self._client.perform_request(
                 "POST",
@@ -164,6 +180,16 @@ class LabelReader:
                 body=body,
             )
         except (ApiError, TransportError) as error:
+            if isinstance(error, ApiError) and error.status_code == 400 and isinstance(error.body, dict):
+                return dict(error.body)
             raise translate(error, scope.index) from error
-        check_complete(scope.index, answer.body)
         return dict(answer.body)
+
+
+def _constant(query: JsonValue, score: float) -> JsonObject:
+    return {"constant_score": {"filter": query, "boost": score}}
+
+
+def _is_unread_match(hits: list[dict[str, Any]], scope: Scope) -> bool:
+    """Whether whole values matched and no source says more: a field alias, or no source at all."""
+    return bool(hits) and hits[0]["_score"] >= _MATCHED and all(read_hit(raw, scope).raw_label is None for raw in hits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from sidecar.errors import HistoryIndexError
 from sidecar.node.client import Identity, index_path
 from sidecar.node.upstream_errors import translate
 from sidecar.terms import IndexName, Scope
+from sidecar.vote import HUMAN_FIELD, SOURCE_FIELD, TS_FIELD
 
 KEYWORD_SUBFIELDS = ("keyword", "raw")
 _COUNTABLE = {
@@ -55,19 +57,49 @@ async def fetch_mapping(client: AsyncElasticsearch, scope: Scope, identity: Iden
 
     Raises  the errors of `upstream_errors`, IndexMissing among them
     """
-    subfields = [f"{scope.label_field}.{name}" for name in KEYWORD_SUBFIELDS]
+    subfields = _subfields(scope)
+    fields = await _field_caps(client, scope, identity, [scope.text_field, scope.label_field, *subfields])
+    countable = next((name for name in (scope.label_field, *subfields) if set(fields.get(name, {})) & _COUNTABLE), None)
+    return MappingFacts(_facts(fields, scope.text_field), _facts(fields, scope.label_field), countable)
+
+
+async def fetch_doc_values(client: AsyncElasticsearch, scope: Scope, identity: Identity) -> dict[str, str]:
+    """Which members of a document can be read from doc values: member → field, the label's own or a keyword below it.
+
+    Raises  as `fetch_mapping`
+    """
+    labels = [scope.label_field, *_subfields(scope)]
+    others = [HUMAN_FIELD, SOURCE_FIELD, TS_FIELD]
+    fields = await _field_caps(client, scope, identity, [*labels, *others])
+    readable = [name for name in (*labels, *others) if _has_doc_values(fields.get(name, {}))]
+    label = next((name for name in labels if name in readable), None)
+    kept = {name: name for name in others if name in readable}
+    return kept if label is None else {scope.label_field: label, **kept}
+
+
+def _has_doc_values(capabilities: dict[str, Any]) -> bool:
+    """Aggregatable, but for a text field with fielddata, whose terms are no values."""
+    mapped = {kind: facts for kind, facts in capabilities.items() if kind != "unmapped"}
+    return bool(mapped) and "text" not in mapped and all(facts["aggregatable"] for facts in mapped.values())
+
+
+def _subfields(scope: Scope) -> list[str]:
+    return [f"{scope.label_field}.{name}" for name in KEYWORD_SUBFIELDS]
+
+
+async def _field_caps(
+    client: AsyncElasticsearch, scope: Scope, identity: Identity, names: Sequence[str]
+) -> dict[str, Any]:
     try:
         answer = await client.perform_request(
             "POST",
             index_path(scope.index) + "/_field_caps",
-            params={"fields": ",".join([scope.text_field, scope.label_field, *subfields])},
+            params={"fields": ",".join(names)},
             headers={"accept": "application/json", **identity.headers()},
         )
     except (ApiError, TransportError) as error:
         raise translate(error, scope.index) from error
-    fields = answer.body["fields"]
-    countable = next((name for name in (scope.label_field, *subfields) if set(fields.get(name, {})) & _COUNTABLE), None)
-    return MappingFacts(_facts(fields, scope.text_field), _facts(fields, scope.label_field), countable)
+    return dict(answer.body["fields"])
 
 
 def _facts(fields: dict[str, Any], name: str) -> FieldFacts | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from elastic_transport import ConnectionTimeout, TransportError
 from elasticsearch import ApiError
@@ -18,6 +18,7 @@ from sidecar.errors import (
 from sidecar.terms import IndexName, JsonValue
 
 _TOO_MANY_CLAUSES = ("too_many_clauses", "too_many_nested_clauses")
+_TERM_LIMIT = "longer than maximum indexable length"  # met with an analyser that keeps a text whole, ES 8 and 9
 
 
 def translate(error: ApiError | TransportError, index: str) -> SidecarError:
@@ -26,8 +27,13 @@ def translate(error: ApiError | TransportError, index: str) -> SidecarError:
         return HistoryUnavailable("the node did not answer in time", deadline=True)
     if isinstance(error, TransportError):
         return HistoryUnavailable("the node is unreachable; check that it runs and that upstream.url is right")
-    challenges = (error.meta.headers["www-authenticate"],) if "www-authenticate" in error.meta.headers else ()
-    return refusal(error.status_code, error.body, index, challenges=challenges)
+    return refusal(error.status_code, error.body, index, challenges=challenges(error.meta.headers))
+
+
+def challenges(headers: Mapping[str, str]) -> tuple[str, ...]:
+    """The WWW-Authenticate lines of an answer; the client keeps one of several."""
+    line = headers.get("www-authenticate")
+    return () if line is None else (line,)
 
 
 def refusal(status: int, body: JsonValue, index: str, *, challenges: tuple[str, ...] = ()) -> SidecarError:
@@ -43,7 +49,8 @@ def refusal(status: int, body: JsonValue, index: str, *, challenges: tuple[str, 
         )
     if "index_not_found_exception" in types:
         return IndexMissing(f"history index [{index}] does not exist; import decided cases or correct the name")
-    if "index_closed_exception" in types:
+    # A search that met the closing itself is told of a block instead.
+    if "index_closed_exception" in types or any("index closed" in reason for reason in _strings(body, "reason")):
         return HistoryIndexError(f"history index [{index}] is closed; open it")
     if status == 429:
         return UpstreamOverloaded("the node refuses work at the moment (429)")
@@ -53,10 +60,17 @@ def refusal(status: int, body: JsonValue, index: str, *, challenges: tuple[str, 
 
 
 def is_clause_limit(body: JsonValue) -> bool:
-    """Whether the node refused a query for its number of clauses, whatever the status (OpenSearch says 500)."""
+    """Whether the node refused a query for its number of clauses or the length of a term, whatever the status
+    (OpenSearch says 500)."""
     return any(name in _TOO_MANY_CLAUSES for name in _types(body)) or any(
-        "maxClauseCount" in reason or "too many clauses" in reason.lower() for reason in _strings(body, "reason")
+        "maxClauseCount" in reason or "too many clauses" in reason.lower() or _TERM_LIMIT in reason
+        for reason in _strings(body, "reason")
     )
+
+
+def is_source_disabled(body: JsonValue) -> bool:
+    """Whether the node refused to fetch members of `_source` because an index keeps none."""
+    return any("_source is disabled" in reason for reason in _strings(body, "reason"))
 
 
 def check_complete(index: IndexName, answer: JsonValue) -> None:

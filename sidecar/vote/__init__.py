@@ -29,7 +29,7 @@ from sidecar.vote.query import (
     build_correction_lookup,
     build_vote_search,
 )
-from sidecar.vote.ranking import Ballot, Ranked, needs_follow_up, order_hits, rank, ties_are_cut
+from sidecar.vote.ranking import Ballot, Ranked, needs_follow_up, order_hits, rank, take_voters, ties_are_cut
 from sidecar.vote.settle import (
     arg_max,
     choice_confidence,
@@ -88,6 +88,7 @@ __all__ = [
     "score_distribution",
     "settle",
     "settle_levels",
+    "take_voters",
     "tally",
     "ties_are_cut",
 ]

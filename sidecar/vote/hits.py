@@ -53,8 +53,13 @@ def read_hit(raw: Mapping[str, JsonValue], scope: Scope) -> Hit:
     source, fields = _object(raw.get("_source")), _object(raw.get("fields"))
 
     def read(path: str) -> JsonValue | Missing:
-        value = read_path(source, path)
-        return _unwrap(read_path(fields, path)) if value is MISSING or value is None else value
+        # The whole path as a literal key is what `read_path` tries first; asked here because every hit comes by.
+        value: JsonValue | Missing = source.get(path)
+        if value is None and "." in path:
+            value = read_path(source, path)
+        if (value is None or value is MISSING) and fields:
+            return _unwrap(read_path(fields, path))
+        return value
 
     label, tier = read(scope.label_field), read(SOURCE_FIELD)
     text = _unwrap(read(scope.text_field))
@@ -67,12 +72,12 @@ def read_hit(raw: Mapping[str, JsonValue], scope: Scope) -> Hit:
         source=tier if isinstance(tier, str) else None,
         ts=_timestamp(read(TS_FIELD)),
         text=text if isinstance(text, str) else None,
-        raw_label=None if label is MISSING else label,
+        raw_label=None if isinstance(label, Missing) else label,
     )
 
 
 def _object(value: JsonValue) -> Mapping[str, JsonValue]:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _text(value: JsonValue) -> str:
@@ -85,6 +90,8 @@ def _unwrap(value: JsonValue | Missing) -> JsonValue | Missing:
 
 def _score(value: JsonValue) -> float:
     """The score of a search by relevance is a finite number; null stands for an order by something else."""
+    if type(value) is float and math.isfinite(value):
+        return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
             score = float(value)
@@ -95,6 +102,6 @@ def _score(value: JsonValue) -> float:
 
 
 def _timestamp(value: JsonValue | Missing) -> str | None:
-    if isinstance(value, bool):
+    if value is None or isinstance(value, bool):
         return None
     return read_label(value)

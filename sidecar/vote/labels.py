@@ -44,6 +44,8 @@ def read_path(source: Mapping[str, JsonValue], path: str) -> JsonValue | Missing
 
 def read_label(value: JsonValue | Missing) -> Label | None:
     """The text form of a usable label, None of anything else; a list of one such value counts as that value."""
+    if isinstance(value, str):
+        return Label(value) if value.strip() else None
     if isinstance(value, list):
         return _scalar_label(value[0]) if len(value) == 1 else None
     return _scalar_label(value)

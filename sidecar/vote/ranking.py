@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 from sidecar.vote.hits import Hit
@@ -12,6 +14,8 @@ TIE_DISTANCE: Final = 1e-6
 """Scores nearer than this, relative to the first of their group, are equal: `_score` is a float32."""
 
 NOT: Final = "not "
+
+_by_score = attrgetter("score")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,25 @@ def rank(hits: Iterable[Hit], k: int, ballot: Ballot) -> Ranked:
     return Ranked(tuple(chosen), found, found - len(chosen))
 
 
+def take_voters(hits: Iterable[Hit], k: int, ballots: Sequence[Ballot]) -> tuple[tuple[Hit, ...], bool]:
+    """The hits that can vote under any of the ballots, and whether all that follow them cannot.
+
+    hits  by descending score, as the node lists them; read no further than needed, since most are never looked at
+    """
+    taken: list[Hit] = []
+    missing = [k] * len(ballots)
+    last_voter = math.inf
+    for hit in hits:
+        if not any(missing) and last_voter - hit.score > 2 * TIE_DISTANCE * abs(last_voter):
+            return tuple(taken), True
+        taken.append(hit)
+        for place, ballot in enumerate(ballots):
+            if missing[place] and ballot.admits(hit):
+                missing[place] -= 1
+                last_voter = hit.score
+    return tuple(taken), False
+
+
 def needs_follow_up(hits: Sequence[Hit], k: int, ballot: Ballot, *, exhausted: bool) -> bool:
     """Whether a longer search may change who votes.
 
@@ -94,7 +117,10 @@ def ties_are_cut(hits: Sequence[Hit], k: int, ballot: Ballot, *, exhausted: bool
     return not exhausted and _last_ties_with_kth(hits, k, ballot)
 
 
-def _last_ties_with_kth(hits: Iterable[Hit], k: int, ballot: Ballot) -> bool:
+def _last_ties_with_kth(hits: Sequence[Hit], k: int, ballot: Ballot) -> bool:
+    scores = sorted((hit.score for hit in hits if ballot.admits(hit)), reverse=True)
+    if len(scores) < k or scores[k - 1] - min(hit.score for hit in hits) > 2 * TIE_DISTANCE * abs(scores[k - 1]):
+        return False  # too far apart for one group, whatever its first hit is
     usable_before = usable = 0
     for group in _tie_groups(hits):
         usable_before = usable
@@ -105,14 +131,15 @@ def _last_ties_with_kth(hits: Iterable[Hit], k: int, ballot: Ballot) -> bool:
 def _tie_groups(hits: Iterable[Hit]) -> list[list[Hit]]:
     groups: list[list[Hit]] = []
     first = 0.0
-    for hit in sorted(hits, key=lambda hit: -hit.score):
+    for hit in sorted(hits, key=_by_score, reverse=True):
         if groups and (hit.score == first or abs(first - hit.score) < TIE_DISTANCE * abs(first)):
             groups[-1].append(hit)
         else:
             groups.append([hit])
             first = hit.score
     for group in groups:
-        group.sort(key=_within_group)
+        if len(group) > 1:
+            group.sort(key=_within_group)
     return groups
 
 

@@ -15,6 +15,10 @@ from typing import Final
 MAX_TOKENS: Final = 512
 """Half of 1,024, the lowest default clause limit met: room for a filter, synonyms and a second field."""
 
+MAX_CHARS: Final = 8_192
+"""Sixteen characters a token. An n-gram filter makes its grams of one long word at one position, where no clause limit
+counts them: a node with a 384 MB heap died of the 1- to 20-grams of a word of 90,000 characters (measured)."""
+
 PIECE_CHARS: Final = 255
 """The standard tokenizer cuts longer words into pieces of this length, and each is a term."""
 
@@ -107,9 +111,14 @@ def count_tokens(text: str) -> int:
 
 
 def cap_tokens(text: str, limit: int = MAX_TOKENS) -> tuple[str, bool]:
-    """The text up to its `limit`-th token, and whether that cut anything; below the limit it is unchanged."""
+    """The text up to its `limit`-th token and `MAX_CHARS`, and whether that cut anything; else it is unchanged."""
     if len(text) <= limit:  # a token is at least one character
         return text, False
+    kept, cut = _first_tokens(text, limit)
+    return (kept[:MAX_CHARS], True) if len(kept) > MAX_CHARS else (kept, cut)
+
+
+def _first_tokens(text: str, limit: int) -> tuple[str, bool]:
     left = limit
     kept = 0
     for start, end, terms in _tokens(text):

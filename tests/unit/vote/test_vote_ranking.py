@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vote_builders import SPAM, hit, ladder
 
-from sidecar.vote import Ballot, needs_follow_up, order_hits, rank, tally, ties_are_cut
+from sidecar.terms import DocumentId, IndexName, Label
+from sidecar.vote import Ballot, Hit, needs_follow_up, order_hits, rank, take_voters, tally, ties_are_cut
 
 
 def ids(hits):
@@ -117,3 +118,19 @@ def tied(count, **more):
 def test_follow_up_with_three_neighbours(hits, exhausted, follow_up, cut):
     assert needs_follow_up(hits, 3, SPAM, exhausted=exhausted) is follow_up
     assert ties_are_cut(hits, 3, SPAM, exhausted=exhausted) is cut
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([9.0, 9.0000001, 5.0, 1.0]), st.sampled_from(["a", "b", None])), max_size=40),
+    st.integers(1, 12),
+)
+def test_hits_left_unread_never_change_who_votes(drawn, k):
+    ballots = [Ballot.for_positive("a"), Ballot.for_labels(["b"])]
+    hits = [
+        Hit(DocumentId(f"d{place:02}"), IndexName("i"), score, None if label is None else Label(label))
+        for place, (score, label) in enumerate(sorted(drawn, key=lambda pair: -pair[0]))
+    ]
+    taken, decided = take_voters(iter(hits), k, ballots)
+    for ballot in ballots:
+        assert rank(taken, k, ballot) == rank(hits, k, ballot)
+    assert decided or len(taken) == len(hits)

@@ -11,6 +11,12 @@ from sidecar.vote import cap_tokens, count_tokens, halve
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 
 
+def test_a_long_word_is_cut_by_characters():
+    # Below 512 tokens (90,000 / 255 = 353), but 1.8 million 1- to 20-grams at one position.
+    assert cap_tokens("x" * 90_000) == ("x" * 8192, True)
+    assert cap_tokens("x" * 8192) == ("x" * 8192, False)
+
+
 @pytest.mark.parametrize(
     ("text", "tokens"),
     [
