@@ -16,8 +16,11 @@ MAX_TOKENS: Final = 512
 """Half of 1,024, the lowest default clause limit met: room for a filter, synonyms and a second field."""
 
 MAX_CHARS: Final = 8_192
-"""Sixteen characters a token. An n-gram filter makes its grams of one long word at one position, where no clause limit
-counts them: a node with a 384 MB heap died of the 1- to 20-grams of a word of 90,000 characters (measured)."""
+"""Characters of tokens, sixteen for each of 512; what stands between them is free.
+
+An n-gram filter makes its grams of one long word at one position, where no clause limit counts them: a node with a
+384 MB heap died of the 1- to 20-grams of a word of 90,000 characters (measured).
+"""
 
 PIECE_CHARS: Final = 255
 """The standard tokenizer cuts longer words into pieces of this length, and each is a term."""
@@ -111,20 +114,17 @@ def count_tokens(text: str) -> int:
 
 
 def cap_tokens(text: str, limit: int = MAX_TOKENS) -> tuple[str, bool]:
-    """The text up to its `limit`-th token and `MAX_CHARS`, and whether that cut anything; else it is unchanged."""
+    """The text up to its `limit`-th token and `MAX_CHARS` of tokens, and whether that cut anything; else unchanged."""
     if len(text) <= limit:  # a token is at least one character
         return text, False
-    kept, cut = _first_tokens(text, limit)
-    return (kept[:MAX_CHARS], True) if len(kept) > MAX_CHARS else (kept, cut)
-
-
-def _first_tokens(text: str, limit: int) -> tuple[str, bool]:
-    left = limit
+    left, chars_left = limit, MAX_CHARS
     kept = 0
     for start, end, terms in _tokens(text):
-        if terms > left:
-            return text[: start + left * PIECE_CHARS if left else kept], True
+        fitting = min(left * PIECE_CHARS, chars_left)
+        if terms > left or end - start > chars_left:
+            return text[: start + fitting if fitting else kept], True
         left -= terms
+        chars_left -= end - start
         kept = end
     return text, False
 
