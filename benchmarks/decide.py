@@ -15,9 +15,11 @@ from collections.abc import Awaitable, Callable
 import aiohttp
 
 from benchmarks import datasets
+from benchmarks.counting import counting
 from benchmarks.results import Results, say
 from benchmarks.running import Bench, running_bench
-from sidecar.settings import Settings
+from sidecar.app import Sidecar
+from sidecar.settings import History, Listen, Settings, Upstream
 from sidecar.vote import SEARCH_PARAMS, TIE_MARGIN, build_vote_search
 
 ENGINES = ("opensearch3", "elasticsearch9")
@@ -119,6 +121,46 @@ async def measure(bench: Bench, engine: str, results: Results) -> None:
         results.add(f"decide.batch100_ratio.{engine}", round(ratio, 3), "ratio", "bare _msearch of 100", BATCHES)
 
 
+async def count_searches(bench: Bench, results: Results) -> None:
+    """300 questions in one request: how many `_msearch` leave, and how many searches the node runs for them."""
+    history, test = datasets.banking77()
+    async with counting(bench.node.url) as counter, aiohttp.ClientSession() as session:
+        settings = Settings(
+            upstream=Upstream(url=counter.url),
+            listen=Listen(port=0, native_port=0),
+            decisions=History(index=INDEX, positive_label=FLAGS[-1]),
+        )
+        sidecar = Sidecar(settings)
+        await sidecar.start()
+        try:
+
+            async def ask(texts: list[str]) -> tuple[int, int]:
+                state = {f"t{i}": text for i, text in enumerate(texts)}
+                questions = {f"q{i}": {"type": "noul", "instructions": f"Is `t{i}` it?"} for i in range(len(texts))}
+                searched, sent = await searches_run(session, bench), counter.msearches
+                body = {"model": "jev-latest", "state": state, "questions": questions}
+                async with session.post(f"{sidecar.es_url}/v1/systemone", json=body) as response:
+                    assert response.status == 200, await response.text()
+                return counter.msearches - sent, await searches_run(session, bench) - searched
+
+            await ask([history[0].text])  # the label's presence is cached from here on
+            distinct = list(dict.fromkeys(row.text for row in test))[:300]
+            msearches, _ = await ask(distinct)
+            results.add("decide.msearches_for_300_distinct", msearches, "requests", "300 distinct texts", 300)
+            msearches, items = await ask([distinct[0]] * 300)
+            assert msearches == 1, f"{msearches} _msearch for one text"
+            results.add("decide.msearch_items_for_300_equal", items, "searches", "300 equal texts", 300)
+        finally:
+            await sidecar.stop()
+
+
+async def searches_run(session: aiohttp.ClientSession, bench: Bench) -> int:
+    """Searches that the node has run on the index, by its own statistics (one shard: one query each)."""
+    async with session.get(f"{bench.node.url}/{INDEX}/_stats/search") as response:
+        body = await response.json()
+        return int(body["_all"]["primaries"]["search"]["query_total"])
+
+
 def main() -> None:
     """Measure on every engine, one after the other."""
     results = Results("decide")
@@ -126,6 +168,8 @@ def main() -> None:
         say(f"starting {engine} …")
         with running_bench(engine, *FLAGS) as bench:
             asyncio.run(measure(bench, engine, results))
+            if engine == ENGINES[0]:
+                asyncio.run(count_searches(bench, results))
     results.keep()
 
 
