@@ -1,21 +1,27 @@
 """The cluster behind the sidecar."""
 
+from sidecar.node.cached_answer import CachedAnswer, can_hold
 from sidecar.node.client import PRODUCT_HEADER, Identity, connect, own_identity, product_of
 from sidecar.node.history import HistoryReader, Retrieved, Search
 from sidecar.node.labels import LabelReader
 from sidecar.node.load import Case, Stored, history_mapping, prepare_index, refresh, store_cases
 from sidecar.node.probe import NodeProbe
+from sidecar.node.write_back import Outcome, WriteBack
 
 __all__ = [
     "PRODUCT_HEADER",
+    "CachedAnswer",
     "Case",
     "HistoryReader",
     "Identity",
     "LabelReader",
     "NodeProbe",
+    "Outcome",
     "Retrieved",
     "Search",
     "Stored",
+    "WriteBack",
+    "can_hold",
     "connect",
     "history_mapping",
     "own_identity",
