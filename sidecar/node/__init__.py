@@ -2,6 +2,7 @@
 
 from sidecar.node.cached_answer import CachedAnswer, can_hold
 from sidecar.node.client import PRODUCT_HEADER, Identity, connect, own_identity, product_of
+from sidecar.node.correct import Corrections, corrected, correction_id
 from sidecar.node.history import HistoryReader, Retrieved, Search
 from sidecar.node.labels import LabelReader
 from sidecar.node.load import Case, Stored, history_mapping, prepare_index, refresh, store_cases
@@ -12,6 +13,7 @@ __all__ = [
     "PRODUCT_HEADER",
     "CachedAnswer",
     "Case",
+    "Corrections",
     "HistoryReader",
     "Identity",
     "LabelReader",
@@ -23,6 +25,8 @@ __all__ = [
     "WriteBack",
     "can_hold",
     "connect",
+    "corrected",
+    "correction_id",
     "history_mapping",
     "own_identity",
     "prepare_index",
