@@ -9,11 +9,11 @@ from typing import Any
 from aiohttp import web
 
 from sidecar import __version__
-from sidecar.decide import AuditDecider, Head, LocalHead, LocalTier, SystemOneDecider
+from sidecar.decide import AuditDecider, Flywheel, Head, LocalHead, LocalTier, SystemOneDecider
 from sidecar.errors import SidecarError
 from sidecar.http1 import route_es_port, route_native_port
 from sidecar.metrics import Metrics
-from sidecar.node import HistoryReader, LabelReader, NodeProbe, connect, own_identity, product_of
+from sidecar.node import HistoryReader, LabelReader, NodeProbe, WriteBack, connect, own_identity, product_of
 from sidecar.proxy import Forwarder
 from sidecar.proxy.forward import MAX_HEAD_BYTES, MAX_HEADERS
 from sidecar.settings import Settings
@@ -33,10 +33,12 @@ class Sidecar:
         self._client = connect(
             settings.upstream, connections=settings.limits.concurrent_requests, timeout_s=NODE_CALL_TIMEOUT_S
         )
-        own = own_identity(settings.upstream)
+        self._own = own = own_identity(settings.upstream)
         self._probe = NodeProbe(self._client, own, settings.upstream.connect_timeout_s)
         self._head = self._arm()
         self.metrics = Metrics()
+        self._labels = LabelReader(self._client)
+        self._flywheel = Flywheel(WriteBack(self._client), self._labels, self.metrics.count_write_backs)
         self._surface = Surface(
             settings,
             self._deciders(),
@@ -66,12 +68,13 @@ class Sidecar:
         return load_head(self._settings.local.model_dir, threads=self._settings.local.threads or None)
 
     def _deciders(self) -> Deciders:
-        hits, labels = HistoryReader(self._client), LabelReader(self._client)
+        hits, labels = HistoryReader(self._client), self._labels
         local = None if self._head is None else LocalTier(self._head)
         return Deciders(
             systemone=SystemOneDecider(self._settings, hits, labels, local),
-            audit=AuditDecider(self._settings, hits, labels, local),
+            audit=AuditDecider(self._settings, hits, labels, local, self._own),
             local_armed=local is not None,
+            learn=self._flywheel.offer,
         )
 
     async def start(self) -> None:
@@ -80,6 +83,7 @@ class Sidecar:
         Raises  SidecarError when a port is taken
         """
         await self._forwarder.start()
+        self._flywheel.start()
         listen = self._settings.listen
         port = await self._listen(self._answer_es_port, listen.port, "listen.port")
         self.es_url = f"http://{_in_url(listen.host)}:{port}"
@@ -95,6 +99,7 @@ class Sidecar:
         for runner in self._runners:
             await runner.cleanup()
         await self._forwarder.close()
+        await self._flywheel.stop()
         await self._client.close()
         if self._head is not None:
             await asyncio.to_thread(self._head.close)
@@ -160,6 +165,7 @@ class Sidecar:
                 "history": bool(histories or settings.histories),
                 "local": {"armed": self._head is not None, "loaded": self._head is not None and self._head.loaded},
             },
+            "flywheel": {"waiting": self._flywheel.waiting, "outcomes": {**self._flywheel.counts}},
             "fits": [],
             "sidecar_keys": [*sorted(settings.auth.keys)],
         }

@@ -26,6 +26,10 @@ class ImportFileError(SidecarError):
     """A file of decided cases cannot be read or loaded."""
 
 
+class CorrectionError(SidecarError):
+    """A correction cannot be stored, or is stored and does not vote."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One violation of a request's schema, in the wire's list form (`loc`, `msg`, `type`)."""

@@ -39,6 +39,17 @@ class Metrics:
             registry=self.registry,
         )
 
+        self.write_backs = Counter(
+            "sidecar_write_backs",
+            "Local answers on their way into a history, by outcome; all but `written` are drops.",
+            ("outcome",),
+            registry=self.registry,
+        )
+
+    def count_write_backs(self, outcome: str, n: int) -> None:
+        """Count what became of local answers."""
+        self.write_backs.labels(outcome).inc(n)
+
     def render(self) -> bytes:
         """All series in the Prometheus text format."""
         return generate_latest(self.registry)

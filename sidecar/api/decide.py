@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sidecar.api.body import json_kind
-from sidecar.api.evidence import NO_MARKS, OMIT, Marks, Omittable, render_marks, render_neighbour
+from sidecar.api.evidence import NO_MARKS, OMIT, Marks, Omittable, PremiseCut, render_marks, render_neighbour
 from sidecar.api.index_name import check_index_name
 from sidecar.api.numbers import share
 from sidecar.api.wording import nearest, quoted
@@ -135,6 +135,7 @@ class Decision:
     model: str | None = None
     positive_known: bool | None = None
     marks: Marks = NO_MARKS
+    premise_cut: PremiseCut | None = None
 
 
 def render_decide(decision: Decision) -> JsonObject:
@@ -157,4 +158,7 @@ def render_decide(decision: Decision) -> JsonObject:
         body["model"] = d.model
     if d.positive_known is not None:
         body["positive_known"] = d.positive_known
-    return body | render_marks(d.marks)
+    body |= render_marks(d.marks)
+    if d.premise_cut is not None:
+        body["premise_cut"] = {"used": d.premise_cut.used, "given": d.premise_cut.given}
+    return body

@@ -8,6 +8,7 @@ import click
 
 from sidecar import __version__
 from sidecar.cli.config import config
+from sidecar.cli.correct import correct
 from sidecar.cli.decide import decide
 from sidecar.cli.demo import demo
 from sidecar.cli.head import head
@@ -26,7 +27,7 @@ def cli() -> None:
     """Answer typed questions by a vote of the decided cases in your Elasticsearch or OpenSearch."""
 
 
-for command in (serve, import_, decide, demo, node, config, key, head):
+for command in (serve, import_, decide, correct, demo, node, config, key, head):
     cli.add_command(command)
 
 

@@ -43,8 +43,9 @@ def decide(loaded: Loaded, text: str, as_json: bool) -> None:
 async def _decide(settings: Settings, request: DecideRequest) -> Decision:
     client = connect(settings.upstream, connections=2, timeout_s=30)
     try:
-        decider = AuditDecider(settings, HistoryReader(client), LabelReader(client), local=None)
-        return await decider.decide(request, own_identity(settings.upstream))
+        own = own_identity(settings.upstream)
+        decider = AuditDecider(settings, HistoryReader(client), LabelReader(client), local=None, own=own)
+        return await decider.decide(request, own)
     finally:
         await client.close()
 

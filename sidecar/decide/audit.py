@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
-from sidecar.api import DecideRequest, Decision, Escalation
+from sidecar.api import DecideRequest, Decision, Escalation, PremiseCut
+from sidecar.decide.flywheel import Entry, negative_label
 from sidecar.decide.history import no_neighbour
+from sidecar.decide.lessons import audit_lesson, may_write
 from sidecar.decide.local import LocalTier
 from sidecar.decide.sources import HitSource, LabelSource
 from sidecar.decide.tier import Held, hold_vote
 from sidecar.errors import IllegalArgument, IndexMissing, LocalUnavailable
-from sidecar.node import Identity, Search
+from sidecar.node import Identity, Search, can_hold
 from sidecar.settings import History, Settings
 from sidecar.terms import LOCAL_MODEL, JsonObject, Tier
 from sidecar.vote import Ballot, noul_probability
@@ -18,14 +22,65 @@ from sidecar.vote import Ballot, noul_probability
 NOT_CALIBRATED: JsonObject = {"configured": "none"}
 
 
+@dataclass(frozen=True, slots=True)
+class AuditResult:
+    """A decision, and the local answer to write back (at most one)."""
+
+    decision: Decision
+    lessons: tuple[Entry, ...]
+
+
 class AuditDecider:
     """Answers `POST /_decide` with the caller's own identity."""
 
-    def __init__(self, settings: Settings, hits: HitSource, labels: LabelSource, local: LocalTier | None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        hits: HitSource,
+        labels: LabelSource,
+        local: LocalTier | None,
+        own: Identity,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self._settings = settings
         self._hits = hits
         self._labels = labels
         self._local = local
+        self._own = own
+        self._now = now
+
+    async def answer(self, request: DecideRequest, identity: Identity) -> AuditResult:
+        """Answer one request, and what it teaches; `took_ms` is left 0.
+
+        Raises  as `decide` does
+        """
+        decision = await self.decide(request, identity)
+        return AuditResult(decision, self._lessons(request, decision, identity))
+
+    def _lessons(self, request: DecideRequest, decision: Decision, identity: Identity) -> tuple[Entry, ...]:
+        """A local answer that stands, for the index that the caller named.
+
+        The sidecar's own credentials write only where an operator configured a history: anywhere else the write
+        carries the caller's, so that nobody writes through the sidecar what the node would not let them write.
+        """
+        if request.index is None or decision.tier is not Tier.LOCAL or decision.abstain or decision.premise_cut:
+            return ()
+        settings = self._settings.of_index(request.index)
+        scope = _with_members(settings, request).scope()
+        if not may_write(settings) or not can_hold(scope.text_field, scope.label_field):
+            return ()
+        configured = self._settings.is_configured(request.index)
+        return (
+            audit_lesson(
+                request.question,
+                decision,
+                scope,
+                settings,
+                self._own if configured else identity,
+                create=configured or request.create,
+                now=self._now(),
+            ),
+        )
 
     async def decide(self, request: DecideRequest, identity: Identity) -> Decision:
         """Answer one request; `took_ms` is left 0.
@@ -96,12 +151,7 @@ class AuditDecider:
         )
 
     async def _negative(self, history: History, identity: Identity) -> str:
-        """The label of a negative answer: the other one of a history with two labels, else `not {positive}`."""
-        positive = history.positive_label
-        seeded = await self._labels.seeded_labels(history.scope(), identity)
-        if seeded is not None and len(seeded) == 2 and positive in seeded:
-            return next(label for label in seeded if label != positive)
-        return f"not {positive}"
+        return await negative_label(self._labels, history.scope(), history.positive_label, identity)
 
     async def _without_neighbour(
         self, request: DecideRequest, held: Held, history: History, identity: Identity
@@ -118,7 +168,8 @@ class AuditDecider:
         return replace(silent, reason=reason, found=held.vote.found, unusable=held.vote.unusable, marks=held.marks())
 
     async def _ask_head(self, local: LocalTier, request: DecideRequest, history: History, *, negative: str) -> Decision:
-        p = await local.positive_probability(request.question, history.positive_label)
+        scored = await local.score_positive(request.question, history.positive_label)
+        p = scored.probabilities[0]
         label, confidence = (history.positive_label, p) if p >= 0.5 else (negative, 1.0 - p)
         answered = replace(
             _blank(history, index=request.index),
@@ -128,6 +179,7 @@ class AuditDecider:
             tier=Tier.LOCAL,
             source=Tier.LOCAL.value,
             model=LOCAL_MODEL,
+            premise_cut=None if scored.premise_cut is None else PremiseCut(*scored.premise_cut),
         )
         return _abstaining(answered, history)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from sidecar.api import Answer, Escalation, Evidence, SystemOneRequest
+from sidecar.decide.flywheel import Entry
 from sidecar.decide.history import SHOWN_REASONS, HistoryTier, Votes, input_tokens
+from sidecar.decide.lessons import systemone_lessons
 from sidecar.decide.local import LocalTier, with_history_counts
 from sidecar.decide.outcome import Answered, Outcome, Silent
 from sidecar.decide.plan import Plan, plan_questions
@@ -14,7 +17,7 @@ from sidecar.decide.sources import HitSource, LabelSource
 from sidecar.errors import IllegalArgument, IndexMissing, LocalUnavailable, NoSupport, NotConfigured
 from sidecar.node import Identity
 from sidecar.settings import History, Settings
-from sidecar.terms import QuestionId, ScoreQuestion
+from sidecar.terms import QuestionId, ScoreQuestion, Tier
 from sidecar.vote import MAX_TOKENS, count_tokens
 
 
@@ -24,19 +27,29 @@ class SystemOneResult:
 
     input_tokens    tokens of the distinct vote texts after the cap
     local_answered  questions that the head answered
+    lessons         local answers to write back
     """
 
     answers: dict[QuestionId, Answer]
     evidence: dict[QuestionId, Evidence]
     input_tokens: int
     local_answered: int
+    lessons: tuple[Entry, ...] = ()
 
 
 class SystemOneDecider:
     """Answers requests question by question, all or nothing. Holds no state between requests."""
 
-    def __init__(self, settings: Settings, hits: HitSource, labels: LabelSource, local: LocalTier | None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        hits: HitSource,
+        labels: LabelSource,
+        local: LocalTier | None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self._settings = settings
+        self._now = now
         self._history = HistoryTier(hits, labels)
         self._local = local
 
@@ -53,8 +66,6 @@ class SystemOneDecider:
         plans = plan_questions(request.questions, request.state, settings, self._settings.limits.text_chars)
         votes = await self._hold_votes(plans, history, identity, full=request.full_evidence)
         silent = [one for one in votes.outcomes.values() if isinstance(one, Silent)]
-        if silent and history is not None:
-            await self._history.diagnose(silent, identity)
         if silent and self._local is None:
             raise _no_support(await self._history.tell_terms(silent, identity), settings)
         answered = await self._climb(plans, votes.outcomes, settings)
@@ -62,7 +73,8 @@ class SystemOneDecider:
             answers={name: answer for name, (answer, _) in answered.items()},
             evidence={name: evidence for name, (_, evidence) in answered.items()},
             input_tokens=input_tokens(votes.searches) if votes.searches else _tokens_of(plans),
-            local_answered=sum(evidence.model is not None for _, evidence in answered.values()),
+            local_answered=sum(evidence.tier is Tier.LOCAL for _, evidence in answered.values()),
+            lessons=systemone_lessons(plans, answered, history, identity, self._now()),
         )
 
     async def _hold_votes(
@@ -72,7 +84,10 @@ class SystemOneDecider:
         if history is None:
             return Votes({plan.question.id: Silent(plan, "no history is selected") for plan in plans}, ())
         try:
-            return await self._history.answer(plans, history, identity, full=full)
+            votes = await self._history.answer(plans, history, identity, full=full)
+            silent = [one for one in votes.outcomes.values() if isinstance(one, Silent)]
+            await self._history.diagnose(silent, identity)
+            return votes
         except IndexMissing as error:
             if self._local is None:
                 raise

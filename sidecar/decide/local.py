@@ -81,13 +81,13 @@ class LocalTier:
             answers[plan.question.id] = (_answer(plan, parts), _evidence(plan, parts))
         return answers
 
-    async def positive_probability(self, question: str, positive: str) -> float:
-        """The probability of the positive label for a bare text, in [0, 1].
+    async def score_positive(self, question: str, positive: str) -> HeadAnswer:
+        """The positive label against its negation, for a bare text.
 
         Raises  LocalUnavailable, TooLong
         """
         (scored,) = await self._head.score([HeadQuestion("question", question, noul_labels(positive))])
-        return scored.probabilities[0]
+        return scored
 
 
 def noul_labels(positive: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from aiohttp import web
@@ -25,7 +25,7 @@ from sidecar.api import (
     render_models,
     render_systemone,
 )
-from sidecar.decide import AuditDecider, SystemOneDecider, SystemOneResult
+from sidecar.decide import AuditDecider, Entry, SystemOneDecider, SystemOneResult
 from sidecar.errors import (
     HistoryUnavailable,
     IllegalArgument,
@@ -58,11 +58,12 @@ class NodeView:
 
 @dataclass(frozen=True, slots=True)
 class Deciders:
-    """Who answers; `local_armed` says whether a head may be asked."""
+    """Who answers; `local_armed` says whether a head may be asked, `learn` takes what is worth keeping."""
 
     systemone: SystemOneDecider
     audit: AuditDecider
     local_armed: bool
+    learn: Callable[[Sequence[Entry]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,7 @@ class _Reply:
     body: bytes
     content_type: str = "application/json"
     headers: tuple[tuple[str, str], ...] = ()
+    lessons: tuple[Entry, ...] = ()
 
 
 class Surface:
@@ -111,7 +113,9 @@ class Surface:
         self._metrics.requests.labels(route.endpoint.value, f"{reply.status // 100}xx").inc()
         self._metrics.request_duration.labels(route.endpoint.value).observe(took)
         _log_answer(request, route, reply, request_id, took, error_type)
-        return await self._respond(request, reply, request_id)
+        response = await self._respond(request, reply, request_id)
+        self._deciders.learn(reply.lessons)  # last, so that a cancelled request teaches nothing
+        return response
 
     def unreachable(self, reason: str) -> web.StreamResponse:
         """The 502 of a passed request whose node cannot be reached, in the node's own shape."""
@@ -171,16 +175,17 @@ class Surface:
         for question in parsed.questions:
             kind = type(question).__name__.removesuffix("Question").lower()
             self._metrics.decisions.labels("systemone", kind, result.evidence[question.id].tier, "answered").inc()
-        return _json_reply(_render_systemone(parsed, result, history, started))
+        return _json_reply(_render_systemone(parsed, result, history, started), lessons=result.lessons)
 
     async def _decide(self, request: web.BaseRequest, started: float) -> _Reply:
         limits = self._settings.limits
         parsed = parse_decide(parse_json(await read_body(request, limits), limits))
         caller = Identity(request.headers.get("Authorization"), request.headers.get("X-Opaque-Id"))
-        decision = replace(await self._deciders.audit.decide(parsed, caller), took_ms=_milliseconds(started))
+        result = await self._deciders.audit.answer(parsed, caller)
+        decision = replace(result.decision, took_ms=_milliseconds(started))
         outcome = "no_support" if decision.tier is None else "abstained" if decision.abstain else "answered"
         self._metrics.decisions.labels("decide", "label", decision.tier or "none", outcome).inc()
-        return _json_reply(render_decide(decision))
+        return _json_reply(render_decide(decision), lessons=result.lessons)
 
     def _history_of_path(self, route: Route) -> History | None:
         if route.history is None:
@@ -276,8 +281,8 @@ def _content_type(request: web.BaseRequest, reply: _Reply) -> str:
     return reply.content_type
 
 
-def _json_reply(body: JsonObject, status: int = 200) -> _Reply:
-    return _Reply(status, render_json(body))
+def _json_reply(body: JsonObject, status: int = 200, *, lessons: tuple[Entry, ...] = ()) -> _Reply:
+    return _Reply(status, render_json(body), lessons=lessons)
 
 
 def _error_reply(error: Exception) -> _Reply:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +14,7 @@ import aiohttp
 from aiohttp import web
 
 from sidecar.app import Sidecar
-from sidecar.settings import History, Limits, Listen, Settings, Upstream
+from sidecar.settings import History, Limits, Listen, Local, Settings, Upstream
 
 Json = dict[str, Any]
 
@@ -161,6 +161,7 @@ async def serving(
     histories: Mapping[str, History] | None = None,
     limits: Limits | None = None,
     upstream: Upstream | None = None,
+    local: Local | None = None,
 ) -> AsyncIterator[Client]:
     """A sidecar in front of the node at `url`, for one test."""
     settings = Settings(
@@ -169,6 +170,7 @@ async def serving(
         decisions=history or History(),
         histories=dict(histories or {}),
         limits=limits or Limits(deadline_s=60),
+        local=local or Local(),
     )
     sidecar = Sidecar(settings)
     await sidecar.start()
@@ -208,11 +210,15 @@ class Seen:
 
 @dataclass
 class Recorder:
-    """What a sidecar asked of the node. `alter` may change an answer's JSON on its way back."""
+    """What a sidecar asked of the node. `alter` may change an answer's JSON on its way back.
+
+    `before` is awaited ahead of a request's way to the node; an answer that it returns stands for the node's.
+    """
 
     url: str = ""
     seen: list[Seen] = field(default_factory=list)
     alter: Callable[[Json], None] | None = None
+    before: Callable[[Seen], Awaitable[web.Response | None]] | None = None
 
     @property
     def searches(self) -> list[Seen]:
@@ -229,6 +235,9 @@ async def recording(url: str) -> AsyncIterator[Recorder]:
         body = await request.read()
         seen = Seen(request.method, request.path_qs, request.headers.get("Authorization"), body)
         recorder.seen.append(seen)
+        scripted = None if recorder.before is None else await recorder.before(seen)
+        if scripted is not None:
+            return scripted
         kept = {
             name: value
             for name, value in request.headers.items()

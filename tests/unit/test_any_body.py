@@ -70,7 +70,7 @@ def _retrieve(search: Search) -> Retrieved:
 HISTORY = History(index="cases", positive_label="spam", k=5)
 SETTINGS = Settings(decisions=HISTORY, limits=LIMITS)
 SYSTEMONE = SystemOneDecider(SETTINGS, Words(), Words(), None)
-AUDIT = AuditDecider(SETTINGS, Words(), Words(), None)
+AUDIT = AuditDecider(SETTINGS, Words(), Words(), None, Identity())
 STATUSES = {401, 403, 404, 415, 422, 429, 503, 504}
 TYPES = {"illegal_argument", "max_tokens_exceeded", "no_support", "history_index_error", "unsupported_media_type"}
 

@@ -9,6 +9,7 @@ import pytest
 
 from sidecar.api import parse_json, render_error, render_json
 from sidecar.errors import (
+    CorrectionError,
     EngineError,
     HistoryIndexError,
     HistoryUnavailable,
@@ -69,6 +70,7 @@ CASES: dict[str, tuple[SidecarError, int, str, tuple[tuple[str, str], ...]]] = {
     "settings": (SettingsError("m"), 500, "internal_error", ()),
     "engine": (EngineError("m"), 500, "internal_error", ()),
     "import": (ImportFileError("m"), 500, "internal_error", ()),
+    "correct": (CorrectionError("m"), 500, "internal_error", ()),
     "base": (SidecarError("m"), 500, "internal_error", ()),
 }
 OTHER_SHAPES: list[SidecarError] = [SchemaViolation([PROBLEM]), TooLong("m", limit=1, actual=2, setting="s")]
