@@ -31,6 +31,7 @@ QUEUES = ("billing", "refunds", "shipping", "returns", "login", "bugs", "feature
 SETTINGS = f"""
 [decisions]
 index = "{SMS}"
+write_back = false
 positive_label = "spam"
 
 [histories.support]
@@ -39,7 +40,10 @@ positive_label = "refunds"
 [histories.support.questions.urgency]
 label_field = "urgency"
 """
-"""The default history is the short messages; the support messages go by path or model name."""
+"""The default history is the short messages; the support messages go by path or model name.
+
+Nothing is written back: labels that arrive between two calls of a suite may rightly change its answers.
+"""
 
 
 @dataclass(frozen=True)

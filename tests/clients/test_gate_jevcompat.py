@@ -16,7 +16,7 @@ TICKET = "Hi, I was charged twice for my March invoice and the refund I was prom
 KOREAN = "배송이 3일째 안 와요. 그냥 환불해 주세요"
 CONFORMANCE = "clients-conformance"
 SCORES = ("anger", "mood", "polite", "x_y_z")
-COVERING = f'[decisions]\nindex = "{CONFORMANCE}"\npositive_label = "Billing"\n' + "".join(
+COVERING = f'[decisions]\nindex = "{CONFORMANCE}"\nwrite_back = false\npositive_label = "Billing"\n' + "".join(
     f'[decisions.questions.{name}]\nlabel_field = "{field}"\n'
     for name, field in [*((name, "level") for name in SCORES), ("lang", "lang")]
 )
