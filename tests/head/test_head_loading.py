@@ -59,7 +59,10 @@ SPOILED: dict[str, tuple[Callable[[Path], object], str]] = {
         "own|custom code|trust_remote_code",
     ),
     "labels_without_entailment": (lambda d: edit_config(d, id2label={"0": "spam", "1": "ham"}), '"spam", "ham"'),
-    "one_class": (lambda d: edit_config(d, id2label={"0": "entailment"}), "one class"),
+    "one_class": (
+        lambda d: edit_config(d, id2label={"0": "entailment"}, problem_type=None),
+        "one class",
+    ),
     "other_shape": (lambda d: edit_config(d, hidden_size=128), "RuntimeError|does not hold"),
     "more_layers_than_weights": (
         lambda d: edit_config(d, num_hidden_layers=3, layer_types=None),
