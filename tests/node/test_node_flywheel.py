@@ -22,6 +22,7 @@ from flywheel_words import (
     settled,
     status,
     stored,
+    until,
 )
 from node_harness import Json, Node, Seen, on_node, recording, serving
 
@@ -264,16 +265,50 @@ async def test_a_full_queue_of_the_node(opensearch: RunningNode, tiny_model_dir:
         assert (await stored(direct, "fw")).keys() == {*SEED, SPAM_ID}
 
 
-async def test_a_node_that_goes_away_before_the_write(opensearch: RunningNode, tiny_model_dir: Path) -> None:
+STEPS = {
+    # which of the flywheel's own calls fails: the path, how many of it pass before, and the counts
+    "look-for-the-index": ("/fw/_search", 0, {"unavailable": 2}),
+    "create": ("/_bulk", 0, {"unavailable": 2}),
+    "look-at-the-taken": ("/_mget", 0, {"written": 1, "unavailable": 1}),
+    "replace": ("/_bulk", 1, {"written": 1, "unavailable": 1}),
+}
+TWO = {name: {"type": "noul", "instructions": f"Is `{name}` it?"} for name in ("new", "taken")}
+
+
+@pytest.mark.parametrize("name", STEPS)
+async def test_a_node_that_goes_away_at_any_step(opensearch: RunningNode, tiny_model_dir: Path, name: str) -> None:
+    path, nth, counts = STEPS[name]
+    met = 0
+
     async def gone(seen: Seen) -> web.Response | None:
-        return web.Response(status=503) if seen.path.startswith("/_bulk") else None
+        nonlocal met
+        if not seen.path.startswith(path) or (path == "/fw/_search" and b'"size":0}' not in seen.body):
+            return None
+        met += 1
+        return web.Response(status=503) if met > nth else None
 
     async with recording(opensearch.url) as recorder, on_node(opensearch.url) as (direct, _):
-        await direct.index("fw", SEED, FIELDS)
+        old = {"text": "else", "label": "ham", "source": "local"}
+        await direct.index("fw", SEED | {SPAM_ID: old}, FIELDS)
         recorder.before = gone
         async with armed(recorder.url, HISTORY, tiny_model_dir) as (_, client):
-            assert (await client.noul(SPAM)).noul() > 0.8
-            await settled(client, unavailable=1)
+            reply = await client.ask(TWO, {"new": HAM, "taken": SPAM})
+            assert (reply.noul("new") < 0.2, reply.noul("taken") > 0.8) == (True, True)
+            await settled(client, **counts)
+            assert met > nth
+        assert (HAM_ID in await stored(direct, "fw")) == ("written" in counts)
+        assert (await stored(direct, "fw"))[SPAM_ID] == old
+
+
+async def test_a_node_that_goes_away_as_the_index_is_made(opensearch: RunningNode, tiny_model_dir: Path) -> None:
+    async def gone(seen: Seen) -> web.Response | None:
+        return web.Response(status=503) if seen.method == "PUT" else None
+
+    history = HISTORY.model_copy(update={"index": "fw-unmade"})
+    async with recording(opensearch.url) as recorder, armed(recorder.url, history, tiny_model_dir) as (_, client):
+        recorder.before = gone
+        assert (await client.noul(SPAM)).noul() > 0.8
+        await settled(client, unavailable=1)
 
 
 async def test_an_alias_without_a_write_index_and_a_data_stream(node: RunningNode, tiny_model_dir: Path) -> None:
@@ -365,11 +400,13 @@ async def test_a_graceful_stop_writes_what_waits(opensearch: RunningNode, tiny_m
         assert (await stored(direct, "fw")).keys() == {*SEED, SPAM_ID, HAM_ID}
 
 
-async def test_a_cancelled_request_writes_nothing(opensearch: RunningNode, tiny_model_dir: Path) -> None:
+@pytest.mark.parametrize("at", ["/_msearch", "/fw/_field_caps", "cors"])
+async def test_a_cancelled_request_writes_nothing(opensearch: RunningNode, tiny_model_dir: Path, at: str) -> None:
     gate, asked = asyncio.Event(), asyncio.Event()
 
     async def hold(seen: Seen) -> None:
-        if seen.path.startswith("/_msearch"):
+        # The last wait of a request is for the node's CORS rules, after the decision.
+        if seen.path.startswith(at) or (at == "cors" and not seen.path.startswith(("/_msearch", "/fw"))):
             asked.set()
             await gate.wait()
 
@@ -377,10 +414,13 @@ async def test_a_cancelled_request_writes_nothing(opensearch: RunningNode, tiny_
         await direct.index("fw", SEED, FIELDS)
         async with armed(recorder.url, HISTORY, tiny_model_dir) as (_, client):
             recorder.before = hold
-            request = asyncio.get_running_loop().create_task(client.noul(SPAM))
+            asking = client.noul(SPAM, headers={"Origin": "http://page.example"})
+            request = asyncio.get_running_loop().create_task(asking)
             await asyncio.wait_for(asked.wait(), 30)
             request.cancel()
             await asyncio.gather(request, return_exceptions=True)
+            await until(lambda: client.sidecar._surface._in_flight == 0)
+            await asyncio.sleep(0.2)
             recorder.before = None
             gate.set()
             assert (await client.noul(HAM)).noul() < 0.2  # a later answer has come all the way
