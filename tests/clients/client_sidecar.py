@@ -141,6 +141,14 @@ def wait_until_it_answers(process: subprocess.Popen[bytes], url: str, log: Path)
     raise AssertionError(f"{url} did not answer:\n{log.read_text()}")
 
 
+def wait_until_loaded(sidecar: RunningSidecar) -> None:
+    """Until the local model is in memory; AssertionError with the log when that takes too long."""
+    deadline = time.monotonic() + READY_LIMIT_S
+    while not call("GET", f"{sidecar.url}/_decide/_status").json()["tiers"]["local"]["loaded"]:
+        assert time.monotonic() < deadline, f"the local model did not load:\n{sidecar.log.read_text()}"
+        time.sleep(0.1)
+
+
 def with_key(settings: str) -> str:
     """The same settings, but callers need the documented dummy key."""
     return f'{settings}\n[auth.keys]\nclients = "{hashlib.sha256(KEY.encode()).hexdigest()}"\n'

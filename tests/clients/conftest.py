@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from client_environments import Environment, node_environment, python_environment
+from client_intents import INTENT_SETTINGS, intent_cases
 from client_relay import Relay, running_relay
 from client_sidecar import (
+    INTENT,
     SETTINGS,
     SMS,
     SUPPORT,
@@ -19,6 +21,7 @@ from client_sidecar import (
     running_sidecar,
     sms_cases,
     support_cases,
+    wait_until_loaded,
 )
 from compatibility import Proved, Records
 
@@ -86,9 +89,29 @@ def start(histories: RunningNode, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @pytest.fixture(scope="session")
+def start_armed(start: Start, tiny_model_dir: Path) -> Start:
+    """`start` with the local tier armed and its model in memory: a first load may outlast a request's deadline."""
+
+    def armed(settings: str = SETTINGS) -> RunningSidecar:
+        flags = ("--decide-mode", "local", "--decide-model-dir", str(tiny_model_dir))
+        sidecar = start(f"{settings}\n[local]\npreload = true\n", *flags)
+        wait_until_loaded(sidecar)
+        return sidecar
+
+    return armed
+
+
+@pytest.fixture(scope="session")
 def sidecar(start: Start) -> RunningSidecar:
     """The sidecar that most gates run against: short messages by default, support messages by name."""
     return start()
+
+
+@pytest.fixture(scope="session")
+def intents(histories: RunningNode, start: Start) -> RunningSidecar:
+    """A sidecar whose question scopes draw each field of a request from a label field of its own."""
+    load_history(histories.url, INTENT, intent_cases())
+    return start(INTENT_SETTINGS)
 
 
 @pytest.fixture

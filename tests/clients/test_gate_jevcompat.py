@@ -60,28 +60,23 @@ def check_conformant(report: dict[str, Any], not_applicable: str) -> None:
     assert all("unprefixed top-level field(s) decisions" in str(finding) for finding in blocks)
 
 
-LOCAL = ("--decide-mode", "local", "--decide-model-dir")
-
-
 def test_g1_conformant_with_the_local_model(
-    systemone: Environment, start: Start, tiny_model_dir: Path, tmp_path: Path, proved: Proved
+    systemone: Environment, start_armed: Start, tmp_path: Path, proved: Proved
 ) -> None:
-    report = conformance(systemone, start(SETTINGS, *LOCAL, str(tiny_model_dir)), tmp_path)
+    report = conformance(systemone, start_armed(), tmp_path)
     check_conformant(report, not_applicable="auth.bearer")
     proved("G1", "conformant, MUST 32 of 32 that apply; the `decisions` block is the one SHOULD it reports")
 
 
 def test_g1_conformant_from_history_and_model(
-    systemone: Environment, histories: RunningNode, start: Start, tiny_model_dir: Path, tmp_path: Path
+    systemone: Environment, histories: RunningNode, start_armed: Start, tmp_path: Path
 ) -> None:
     load_history(histories.url, CONFORMANCE, covering_cases())
-    report = conformance(systemone, start(COVERING, *LOCAL, str(tiny_model_dir)), tmp_path)
+    report = conformance(systemone, start_armed(COVERING), tmp_path)
     check_conformant(report, not_applicable="auth.bearer")
 
 
-def test_g2_conformant_with_keys(
-    systemone: Environment, start: Start, tiny_model_dir: Path, tmp_path: Path, proved: Proved
-) -> None:
-    report = conformance(systemone, start(with_key(SETTINGS), *LOCAL, str(tiny_model_dir)), tmp_path, "--key", KEY)
+def test_g2_conformant_with_keys(systemone: Environment, start_armed: Start, tmp_path: Path, proved: Proved) -> None:
+    report = conformance(systemone, start_armed(with_key(SETTINGS)), tmp_path, "--key", KEY)
     check_conformant(report, not_applicable="auth.ignored-when-off")
     proved("G2", "conformant, MUST 32 of 32 that apply; a missing or wrong key is refused as it should be")

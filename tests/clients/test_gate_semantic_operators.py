@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from client_environments import Environment
-from client_sidecar import QUEUES, SETTINGS, RunningSidecar, Start
+from client_sidecar import QUEUES, RunningSidecar, Start
 from compatibility import Proved
 from test_gate_sdk import LEVELS, STATE
 
@@ -44,8 +44,8 @@ def test_g7_its_checks_of_every_number_pass(systemone: Environment, sidecar: Run
     proved("G7", "its checks of every number raise nothing for noul, choice and score")
 
 
-def test_g7_with_the_local_model(systemone: Environment, start: Start, tiny_model_dir: object, proved: Proved) -> None:
-    armed = start(SETTINGS, "--decide-mode", "local", "--decide-model-dir", str(tiny_model_dir))
+def test_g7_with_the_local_model(systemone: Environment, start_armed: Start, proved: Proved) -> None:
+    armed = start_armed()
     records = semfilter(systemone, armed, "Is this an advertisement?", "--min", "0")
     assert all(record["error"] is None for record in records)
     env = {"TYPESAFE_BASE_URL": armed.url}
